@@ -1,0 +1,215 @@
+//! The contract between the worker loop and an engine.
+
+use std::os::fd::RawFd;
+use std::sync::Arc;
+
+use crate::arena::SlotArena;
+
+/// What one request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Read `len` bytes at `offset` into the slot.
+    Read,
+    /// Write `len` bytes at `offset` from the slot.
+    Write,
+    /// Discard `len` bytes at `offset`.
+    Trim,
+    /// `fsync` of the file.
+    Sync,
+    /// `fdatasync` of the file.
+    DataSync,
+}
+
+/// Index of a buffer slot in the worker's [`SlotArena`]; also the identity of a request in flight.
+pub type SlotId = u32;
+
+/// Index of a file in the worker's [`FileTable`].
+pub type FileId = u32;
+
+/// One request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Io {
+    /// Byte offset in the file.
+    pub offset: u64,
+    /// Where in the slot the bytes start: above 0 only when the loop finishes a short transfer.
+    pub slot_offset: u32,
+    /// Bytes to transfer; 0 for the sync family.
+    pub len: u32,
+    /// The buffer, and the name of this request until it completes.
+    pub slot: SlotId,
+    /// The file.
+    pub file: FileId,
+    /// The operation.
+    pub op: Op,
+}
+
+/// The end of one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The request's slot.
+    pub slot: SlotId,
+    /// Bytes transferred if 0 or more, `-errno` if negative.
+    pub result: i32,
+}
+
+/// Completions handed back by an engine; its capacity is reserved once and never grows in the loop.
+pub type Completions = Vec<Completion>;
+
+/// How long [`Engine::reap`] may wait, on `CLOCK_MONOTONIC` (virtual time for `sim`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deadline {
+    /// Do not wait.
+    Now,
+    /// Wait until this many nanoseconds of the run's clock.
+    At(u64),
+    /// Wait as long as it takes (a signal to the thread still ends the wait).
+    Never,
+}
+
+/// The open files of one worker, in the order of their [`FileId`].
+///
+/// The descriptors stay open, and owned by the worker, for as long as the engine lives.
+#[derive(Clone, Debug, Default)]
+pub struct FileTable {
+    /// The descriptors; `-1` for a file that exists in name only (`null`, `sim`).
+    pub descriptors: Vec<RawFd>,
+    /// Whether they were opened with `O_DIRECT` (or its like).
+    pub direct: bool,
+}
+
+/// What an engine got from the system at [`Engine::attach`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Granted {
+    /// The depth that the engine can hold; at most the depth asked.
+    pub depth: u32,
+    /// Facts a reader of the result should know ("SINGLE_ISSUER", "registered ring", "fixed buffers").
+    pub used: Vec<String>,
+    /// Sentences about what was asked and could not be had.
+    pub notes: Vec<String>,
+}
+
+/// Requests that did not come back by the deadline of [`Engine::quiesce`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stuck {
+    /// Their slots. The memory of these slots is leaked, never freed.
+    pub slots: Vec<SlotId>,
+}
+
+/// The engine itself is broken (an I/O that fails is a [`Completion`], not this).
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// A system call of the engine failed.
+    #[error("{call} failed: {}", std::io::Error::from_raw_os_error(*.errno))]
+    System {
+        /// The call's name.
+        call: &'static str,
+        /// Its errno.
+        errno: i32,
+    },
+    /// The engine cannot do what the job asks; the sentence says why and what to do.
+    #[error("{0}")]
+    Unsupported(String),
+}
+
+impl EngineError {
+    /// The errno to report for the job; `EOPNOTSUPP` where no system call failed.
+    pub fn errno(&self) -> i32 {
+        match self {
+            EngineError::System { errno, .. } => *errno,
+            EngineError::Unsupported(_) => libc::EOPNOTSUPP,
+        }
+    }
+}
+
+/// An engine that holds many requests in flight.
+///
+/// Made and used on its worker's own thread. No allocation after `attach`. Between `attach` and drop every request
+/// taken by `submit` is answered exactly once, by `submit`, `reap` or `quiesce`. Dropping an engine with requests in
+/// flight (also while unwinding) cancels and drains them first.
+pub trait Engine {
+    /// Gives the engine its files and buffers, and the depth that the job asks for.
+    fn attach(&mut self, files: &FileTable, slots: Arc<SlotArena>, depth: u32) -> Result<Granted, EngineError>;
+
+    /// Takes a prefix of `ios` and returns its length; completions already known go straight to `done`.
+    ///
+    /// The caller never holds more than the granted depth in flight. Returning 0 for a non-empty `ios` means that the
+    /// system took none now; the caller reaps and tries again. An operation the engine cannot do in the background
+    /// is carried out at once and answered in `done`.
+    fn submit(&mut self, ios: &[Io], done: &mut Completions) -> Result<usize, EngineError>;
+
+    /// Waits for `min` completions, `until`, or a signal to this thread, whichever comes first. Everything that is
+    /// known to be complete is appended to `done`, even beyond `min`.
+    fn reap(&mut self, min: u32, until: Deadline, done: &mut Completions) -> Result<(), EngineError>;
+
+    /// Cancels and drains; what is still in flight at `until` is named, never freed.
+    fn quiesce(&mut self, until: Deadline, done: &mut Completions) -> Stuck;
+}
+
+/// An engine that does one request at a time, in the calling thread.
+pub trait SyncOp {
+    /// Gives the engine its files and buffers.
+    fn attach(&mut self, files: &FileTable, slots: Arc<SlotArena>) -> Result<Granted, EngineError>;
+
+    /// Carries out one request: bytes transferred, or `-errno`. `-EINTR` when a signal ended it before any byte moved.
+    fn call(&mut self, io: &Io) -> i32;
+}
+
+/// A made engine, by its kind.
+pub enum Instance {
+    /// Many requests in flight.
+    Async(Box<dyn Engine>),
+    /// One request at a time.
+    Sync(Box<dyn SyncOp>),
+}
+
+/// What an engine is like; constants, the same on every machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caps {
+    /// One request at a time: the depth is capped at 1 and there is no submission latency.
+    pub synchronous: bool,
+    /// Works on no file at all: nothing is opened, laid out, invalidated or unlinked (`null`, `sim`).
+    pub diskless: bool,
+    /// A write may extend the file.
+    pub extends: bool,
+    /// Time in this engine is virtual (`sim`).
+    pub virtual_time: bool,
+}
+
+/// Whether an engine can run here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Availability {
+    /// It can.
+    Here,
+    /// It cannot; the sentence says why and what would help.
+    Missing(String),
+}
+
+/// What a worker tells its engine at birth: typed values only.
+#[derive(Clone, Debug)]
+pub struct EngineConfig {
+    /// The options that belong to engines.
+    pub options: iostrata_spec::EngineOptions,
+    /// A seed for what an engine draws itself (`sim`).
+    pub seed: u64,
+    /// The sizes of the files, in bytes, by [`FileId`] (for `sim` and `null`; real engines ask the kernel).
+    pub file_sizes: Vec<u64>,
+    /// The virtual world that the workers of a `sim` run share.
+    pub world: Option<Arc<crate::virtual_time::World>>,
+    /// This worker's number in that world, from 0.
+    pub worker: u32,
+}
+
+/// One row of the registry.
+#[derive(Clone, Copy)]
+pub struct EngineSpec {
+    /// The name as in `ioengine=`.
+    pub name: &'static str,
+    /// What it is like.
+    pub caps: Caps,
+    /// One line for `--enghelp`.
+    pub doc: &'static str,
+    /// Whether it can run here.
+    pub availability: fn() -> Availability,
+    /// Makes one, on the worker's thread.
+    pub make: fn(&EngineConfig) -> Result<Instance, EngineError>,
+}

@@ -1,0 +1,1 @@
+//! The memory that requests in flight point into.

@@ -1,0 +1,277 @@
+//! The document.
+
+use iostrata_stats::{HistogramBins, Moments};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The version of the document that this build writes. Within a version fields are only added.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Everything that a run measured: raw integers, no derived number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunResult {
+    /// [`FORMAT_VERSION`] of the writer.
+    pub format_version: u32,
+    /// Version of iostrata.
+    pub tool_version: String,
+    /// When the run started, milliseconds since the epoch.
+    pub started_unix_ms: i64,
+    /// When this document was made, milliseconds since the epoch.
+    pub taken_unix_ms: i64,
+    /// The machine.
+    pub host: Host,
+    /// The arguments, the program's name left out.
+    pub command_line: Vec<String>,
+    /// Options of `[global]`, as written.
+    pub global_options: Vec<OptionWord>,
+    /// One entry a worker (each clone of each job), in the order of their thread numbers.
+    pub workers: Vec<WorkerResult>,
+    /// What the kernel counted for the disks under the jobs' files.
+    pub disks: Vec<DiskUse>,
+    /// What a reader of the numbers should know.
+    pub notes: Vec<Note>,
+    /// Why the run ended.
+    pub end: End,
+}
+
+/// The machine that ran it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Host {
+    /// Host name.
+    pub name: String,
+    /// Operating system and release.
+    pub os: String,
+    /// Processor architecture.
+    pub arch: String,
+    /// Online CPUs.
+    pub cpus: u32,
+    /// Where the time stamps come from ("tsc", "clock_gettime", "virtual").
+    pub clock: String,
+    /// The largest error that one time stamp can have, nanoseconds.
+    pub clock_error_ns: u64,
+}
+
+/// `option = value` as written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OptionWord {
+    /// The option.
+    pub name: String,
+    /// Its value; empty for a bare flag.
+    pub value: String,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// It has not (a snapshot).
+    Running,
+    /// All jobs did what they were asked.
+    Finished,
+    /// A signal asked it to end.
+    Signal(i32),
+}
+
+/// A sentence about a number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Note {
+    /// A stable word for programs ("differs-from-fio", "depth-lowered", "censored", …).
+    pub code: String,
+    /// The job it is about, if one.
+    pub job: Option<String>,
+    /// The sentence.
+    pub text: String,
+}
+
+/// One worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkerResult {
+    /// What it was asked to do, as far as a report needs it.
+    pub job: JobFacts,
+    /// Which of the `numjobs` clones it is, from 0.
+    pub clone: u32,
+    /// Its reporting group.
+    pub group: u32,
+    /// Its number in the run, from 1.
+    pub thread_number: u32,
+    /// Kernel thread id.
+    pub pid: u32,
+    /// When it started, milliseconds since the epoch; 0 if it never did.
+    pub started_unix_ms: i64,
+    /// From the start of the run to its end, nanoseconds.
+    pub elapsed_ns: u64,
+    /// From the start of measuring (end of the ramp) to its end, nanoseconds.
+    pub measured_ns: u64,
+    /// First error: an errno, 0 for none.
+    pub error: i32,
+    /// The sentence about that error: job, file, offset, operation, what to do.
+    pub error_text: Option<String>,
+    /// Reads, if it had any to do.
+    pub read: Option<DirectionResult>,
+    /// Writes, if it had any to do.
+    pub write: Option<DirectionResult>,
+    /// Trims, if it had any to do.
+    pub trim: Option<DirectionResult>,
+    /// Latency of fsync and its kin, nanoseconds.
+    pub sync: LatencyResult,
+    /// User CPU time, nanoseconds.
+    pub user_cpu_ns: u64,
+    /// System CPU time, nanoseconds.
+    pub system_cpu_ns: u64,
+    /// Context switches.
+    pub context_switches: u64,
+    /// Major faults.
+    pub major_faults: u64,
+    /// Minor faults.
+    pub minor_faults: u64,
+    /// I/Os by the depth at which they were issued: 1, 2, 4, 8, 16, 32, 64 and above.
+    pub depth_counts: [u64; 7],
+    /// I/Os by the size of the submit call that took them: 0, ≤4, ≤8, ≤16, ≤32, ≤64, above 64.
+    pub submit_counts: [u64; 7],
+    /// I/Os by the size of the reap that returned them, same edges.
+    pub complete_counts: [u64; 7],
+    /// I/Os by total latency on fio's own edges.
+    pub latency_buckets: LatencyBuckets,
+    /// What the engine was granted ("registered ring", …).
+    pub engine_used: Vec<String>,
+    /// I/Os that were due under a rate and never issued.
+    pub due_not_issued: u64,
+    /// I/Os that had not come back when the worker was given up; their latencies are missing above.
+    pub censored: u64,
+}
+
+/// What a report needs to know of a job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JobFacts {
+    /// Position of the job in the run, from 0.
+    pub index: u32,
+    /// Shown name.
+    pub name: String,
+    /// `description`.
+    pub description: Option<String>,
+    /// Options as written.
+    pub options: Vec<OptionWord>,
+    /// `rw=` by its canonical name ("randrw").
+    pub workload: String,
+    /// Engine.
+    pub engine: String,
+    /// Depth asked.
+    pub depth: u32,
+    /// Depth that the engine granted.
+    pub depth_granted: u32,
+    /// Smallest and largest block for read, write, trim, bytes.
+    pub block_sizes: [(u64, u64); 3],
+    /// Whether the engine has a submission of its own (then slat means something).
+    pub asynchronous: bool,
+    /// How its numbers are shown.
+    pub reporting: Reporting,
+}
+
+/// How a job's numbers are shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reporting {
+    /// Clones and neighbours of one group are reported as one.
+    pub group: bool,
+    /// 1024 or 1000.
+    pub kb_base: u32,
+    /// 0 automatic, 8 bytes, 1 bits.
+    pub unit_base: u32,
+    /// Percentiles to show, each in (0, 100].
+    pub percentiles: Vec<f64>,
+    /// Decimals of the percentiles.
+    pub percentile_precision: u32,
+    /// Percentiles of completion latency are shown.
+    pub clat_percentiles: bool,
+    /// Percentiles of total latency are shown.
+    pub lat_percentiles: bool,
+    /// Percentiles of submission latency are shown.
+    pub slat_percentiles: bool,
+    /// Completion latency was measured.
+    pub clat: bool,
+    /// Total latency was measured.
+    pub lat: bool,
+    /// Submission latency was measured.
+    pub slat: bool,
+    /// Samples of bandwidth and IOPS were taken.
+    pub samples: bool,
+    /// Digits in the text report.
+    pub significant_figures: u32,
+    /// "none", "mixed" or "both".
+    pub unified: String,
+    /// Disk statistics are shown.
+    pub disk_util: bool,
+}
+
+/// One direction of one worker.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DirectionResult {
+    /// Bytes transferred.
+    pub bytes: u64,
+    /// I/Os completed.
+    pub ios: u64,
+    /// I/Os that transferred less than asked.
+    pub short_ios: u64,
+    /// I/Os dropped.
+    pub dropped_ios: u64,
+    /// I/Os that failed (not in `ios`).
+    pub failed_ios: u64,
+    /// Time in which this direction was active, nanoseconds.
+    pub runtime_ns: u64,
+    /// Submission latency, nanoseconds.
+    pub slat: LatencyResult,
+    /// Completion latency, nanoseconds.
+    pub clat: LatencyResult,
+    /// Total latency, nanoseconds.
+    pub lat: LatencyResult,
+    /// Latency from the intended start, under a rate, nanoseconds.
+    pub lat_intended: Option<LatencyResult>,
+    /// The tool's own lateness under a rate, nanoseconds.
+    pub issue_lag: Option<LatencyResult>,
+    /// Samples of bandwidth, bytes per second, one a window.
+    pub bandwidth_samples: Moments,
+    /// Samples of I/Os per second, one a window.
+    pub iops_samples: Moments,
+}
+
+/// Latencies: the moments, and the histogram where one was kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyResult {
+    /// Count, sum, sum of squares, extremes.
+    pub moments: Moments,
+    /// Bins.
+    pub bins: HistogramBins,
+}
+
+/// I/O counts by total latency, on the edges of fio's report: a value counts in the first bucket whose edge is above it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyBuckets {
+    /// Below 1 µs; edges 2, 4, 10, 20, 50, 100, 250, 500, 750, 1000 ns.
+    pub ns: [u64; 10],
+    /// Below 1 ms; the same edges in µs.
+    pub us: [u64; 10],
+    /// Edges 2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000 ms, and all above.
+    pub ms: [u64; 12],
+}
+
+/// What the kernel counted for one block device between start and end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DiskUse {
+    /// Kernel name.
+    pub name: String,
+    /// Reads and writes completed.
+    pub ios: [u64; 2],
+    /// 512-byte sectors read and written.
+    pub sectors: [u64; 2],
+    /// Merges.
+    pub merges: [u64; 2],
+    /// Milliseconds spent reading and writing.
+    pub ticks_ms: [u64; 2],
+    /// Weighted milliseconds in the queue.
+    pub in_queue_ms: u64,
+    /// Milliseconds with I/O in flight.
+    pub busy_ms: u64,
+    /// The window that all this covers, milliseconds.
+    pub window_ms: u64,
+    /// The devices it is made of (md, dm, partitions' disks), each counted likewise.
+    pub members: Vec<DiskUse>,
+}

@@ -1,0 +1,139 @@
+//! What goes in and what comes out.
+
+use std::path::{Path, PathBuf};
+
+use crate::job::{Job, OptionWord};
+
+/// Facts about the machine that the language needs (`$pagesize`, `$ncpus`, `$mb_memory`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// Bytes in a page.
+    pub page_size: u64,
+    /// Online CPUs.
+    pub cpus: u32,
+    /// Memory, bytes.
+    pub memory_bytes: u64,
+    /// Whether this build drives a Mac (the default engine differs).
+    pub macos: bool,
+}
+
+/// The outside world, for the parser.
+pub trait Source {
+    /// The text of a job file; `-` is standard input.
+    fn read(&self, path: &Path) -> std::io::Result<Vec<u8>>;
+    /// An environment variable.
+    fn env(&self, name: &str) -> Option<String>;
+    /// Whether a path exists (a name with a colon that exists unsplit is a misreading to warn of).
+    fn exists(&self, path: &Path) -> bool;
+}
+
+/// How bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Nothing runs.
+    Error,
+    /// It runs, perhaps not as meant.
+    Warning,
+}
+
+/// One thing wrong, with its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad.
+    pub severity: Severity,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// Where: the file ("command line" for arguments), the line's number from 1, its text, and the bytes underlined.
+    pub place: Option<Place>,
+    /// What to do ("did you mean `iodepth`?").
+    pub help: Option<String>,
+}
+
+/// A place in a job file or on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// File name, or `command line`.
+    pub origin: String,
+    /// Line, from 1 (for the command line: 1).
+    pub line: u32,
+    /// The text of that line (for the command line: the arguments joined by blanks).
+    pub text: String,
+    /// Byte range in `text` that is meant.
+    pub span: std::ops::Range<usize>,
+}
+
+/// `--output-format`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputFormat {
+    /// fio's text.
+    Normal,
+    /// fio's terse lines.
+    Terse,
+    /// fio's JSON.
+    Json,
+    /// JSON with histogram bins.
+    JsonPlus,
+}
+
+/// `--eta`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Eta {
+    /// On a terminal with the normal format.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Command-line options that are no job options.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolOptions {
+    /// `--output`.
+    pub output: Option<PathBuf>,
+    /// `--output-format`, in the order asked; never empty.
+    pub formats: Vec<OutputFormat>,
+    /// `--save` (ours): where the RunResult goes.
+    pub save: Option<PathBuf>,
+    /// `--eta`.
+    pub eta: Eta,
+    /// `--eta-interval`, nanoseconds.
+    pub eta_interval_ns: u64,
+    /// `--eta-newline`, nanoseconds (0 = off).
+    pub eta_newline_ns: u64,
+    /// `--readonly`.
+    pub readonly: bool,
+    /// `--warnings-fatal`.
+    pub warnings_fatal: bool,
+    /// `--allow-destroy` (ours), and `IOSTRATA_ALLOW_DESTROY`: device identities.
+    pub allow_destroy: Vec<String>,
+    /// `--grace` (ours): how long outstanding I/Os may take after the end, nanoseconds (default 30 s).
+    pub grace_ns: u64,
+}
+
+/// What the command line asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Run the jobs.
+    Run,
+    /// Check only; exit 0, no output.
+    ParseOnly,
+    /// Print this text and exit 0 (`--version`, `--help`, `--cmdhelp`, `--enghelp`, `--showcmd`).
+    Print(String),
+}
+
+/// A command line understood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Invocation {
+    /// What to do.
+    pub action: Action,
+    /// Options of the tool.
+    pub tool: ToolOptions,
+    /// Options of the global section, as written.
+    pub global_words: Vec<OptionWord>,
+    /// The jobs, in order.
+    pub jobs: Vec<Job>,
+    /// Warnings (and, in the error case of [`crate::parse_command_line`], errors).
+    pub diagnostics: Vec<Diagnostic>,
+}

@@ -1,0 +1,401 @@
+//! A job as everything below the language sees it: typed, validated, defaults filled in.
+
+use std::path::PathBuf;
+
+/// A value for each data direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PerDirection<T> {
+    /// For reads.
+    pub read: T,
+    /// For writes.
+    pub write: T,
+    /// For trims.
+    pub trim: T,
+}
+
+impl<T: Copy> PerDirection<T> {
+    /// The same value for all three.
+    pub const fn all(value: T) -> Self {
+        PerDirection { read: value, write: value, trim: value }
+    }
+
+    /// As `[read, write, trim]`.
+    pub fn to_array(self) -> [T; 3] {
+        [self.read, self.write, self.trim]
+    }
+}
+
+/// `rw=`: what is done and in which order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Workload {
+    /// Reads are issued.
+    pub reads: bool,
+    /// Writes are issued.
+    pub writes: bool,
+    /// Trims are issued.
+    pub trims: bool,
+    /// Offsets are random (else sequential).
+    pub random: bool,
+    /// The number after the colon: I/Os per new random offset, or bytes skipped after each sequential I/O.
+    pub modifier: Option<i64>,
+}
+
+/// A size that may be a share of the file or device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// Bytes.
+    Bytes(u64),
+    /// Percent of the file or device, 0 to 100.
+    Percent(u32),
+}
+
+/// `fallocate=`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fallocate {
+    /// Do not preallocate.
+    None,
+    /// `fallocate()`, and nothing where the file system cannot.
+    #[default]
+    Native,
+    /// `posix_fallocate()`.
+    Posix,
+    /// `fallocate()` that keeps the file's size.
+    Keep,
+    /// `ftruncate()` only.
+    Truncate,
+}
+
+/// `fadvise_hint=`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FadviseHint {
+    /// No advice.
+    None,
+    /// Sequential or random, as the workload is.
+    #[default]
+    ByWorkload,
+    /// `POSIX_FADV_RANDOM`.
+    Random,
+    /// `POSIX_FADV_SEQUENTIAL`.
+    Sequential,
+    /// `POSIX_FADV_NOREUSE`.
+    NoReuse,
+}
+
+/// `sync=`: the flag that files are opened with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SyncFlag {
+    /// None.
+    #[default]
+    None,
+    /// `O_SYNC`.
+    Sync,
+    /// `O_DSYNC`.
+    DataSync,
+}
+
+/// `cpus_allowed_policy=`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CpuPolicy {
+    /// Every clone may use all of the CPUs.
+    #[default]
+    Shared,
+    /// One CPU per clone, in turn.
+    Split,
+}
+
+/// `unified_rw_reporting=`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unified {
+    /// Directions are reported apart.
+    #[default]
+    None,
+    /// Directions are merged.
+    Mixed,
+    /// Both.
+    Both,
+}
+
+/// `percentile_list=` as written: the values and the most decimals that any of them had.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Percentiles {
+    /// The percentiles, each in (0, 100], ascending.
+    pub values: Vec<f64>,
+    /// Decimals shown.
+    pub precision: u32,
+}
+
+impl Default for Percentiles {
+    fn default() -> Self {
+        Percentiles {
+            values: vec![
+                1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99,
+            ],
+            precision: 2,
+        }
+    }
+}
+
+/// Where the seed of the random streams comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seed {
+    /// `randrepeat=1`: the same every run.
+    Repeat,
+    /// `randseed=N`.
+    Fixed(u64),
+    /// `randrepeat=0`: another one each run.
+    Fresh,
+}
+
+/// Options that engines own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EngineOptions {
+    /// io_uring `fixedbufs`.
+    pub fixed_buffers: bool,
+    /// io_uring `registerfiles`.
+    pub register_files: bool,
+    /// io_uring `sqthread_poll`.
+    pub sq_poll: bool,
+    /// io_uring `sqthread_poll_cpu`.
+    pub sq_poll_cpu: Option<u32>,
+    /// io_uring `hipri`: completions are polled for.
+    pub polled: bool,
+    /// io_uring `nonvectored` (fio's default is 1).
+    pub vectored: bool,
+    /// `sim`'s law.
+    pub sim: SimLaw,
+}
+
+/// The seeded device of the `sim` engine: service time of one I/O is `base + len · per_byte`, times a log-normal
+/// factor; `channels` I/Os are served at once, the others queue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SimLaw {
+    /// Fixed part of the service time, nanoseconds.
+    pub base_ns: u64,
+    /// Bandwidth of one channel, bytes per second; 0 = infinite.
+    pub bytes_per_second: u64,
+    /// Standard deviation of the natural logarithm of the factor, in thousandths (0 = none).
+    pub sigma_milli: u32,
+    /// I/Os served at once.
+    pub channels: u32,
+    /// One I/O in this many stalls for `stall_ns` (0 = never).
+    pub stall_every: u64,
+    /// Length of a stall, nanoseconds.
+    pub stall_ns: u64,
+    /// One I/O in this many fails with `EIO` (0 = never).
+    pub error_every: u64,
+}
+
+impl Default for SimLaw {
+    fn default() -> Self {
+        SimLaw {
+            base_ns: 80_000,
+            bytes_per_second: 2_000_000_000,
+            sigma_milli: 150,
+            channels: 8,
+            stall_every: 0,
+            stall_ns: 0,
+            error_every: 0,
+        }
+    }
+}
+
+/// How a job's numbers are to be shown; carried along, used by the report only.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reporting {
+    /// `group_reporting`.
+    pub group: bool,
+    /// `kb_base`: 1024 or 1000.
+    pub kb_base: u32,
+    /// `unit_base`: 0 (automatic), 8 (bytes) or 1 (bits).
+    pub unit_base: u32,
+    /// `percentile_list`.
+    pub percentiles: Percentiles,
+    /// `clat_percentiles`.
+    pub clat_percentiles: bool,
+    /// `lat_percentiles`.
+    pub lat_percentiles: bool,
+    /// `slat_percentiles`.
+    pub slat_percentiles: bool,
+    /// `significant_figures`.
+    pub significant_figures: u32,
+    /// `unified_rw_reporting`.
+    pub unified: Unified,
+    /// `disk_util`.
+    pub disk_util: bool,
+}
+
+/// What is measured; all on by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Total latency (`disable_lat` off).
+    pub lat: bool,
+    /// Completion latency (`disable_clat` off).
+    pub clat: bool,
+    /// Submission latency (`disable_slat` off).
+    pub slat: bool,
+    /// Samples of bandwidth and IOPS (`disable_bw_measurement` off).
+    pub samples: bool,
+    /// `gtod_reduce`.
+    pub gtod_reduce: bool,
+    /// `bwavgtime`, milliseconds.
+    pub bw_window_ms: u32,
+    /// `iopsavgtime`, milliseconds.
+    pub iops_window_ms: u32,
+}
+
+/// How a job's write data is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Buffers {
+    /// `zero_buffers`.
+    pub zero: bool,
+    /// `refill_buffers`.
+    pub refill: bool,
+    /// `scramble_buffers`.
+    pub scramble: bool,
+}
+
+/// `option = value` as the person wrote it, for the result and the JSON's `job options`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptionWord {
+    /// The option's name, aliases resolved.
+    pub name: String,
+    /// The value as typed; empty for a bare flag.
+    pub value: String,
+}
+
+/// One job: a section of a job file, or what follows a `--name`. `numjobs` clones of it run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// Shown name (`name=`, else the section's).
+    pub name: String,
+    /// The section's name, from which file names are made.
+    pub section: String,
+    /// `description`.
+    pub description: Option<String>,
+    /// Options as written in this job (globals apart, see [`crate::Invocation`]).
+    pub words: Vec<OptionWord>,
+
+    /// `numjobs`.
+    pub clones: u32,
+    /// `thread` was given (changes only what the banner would say under fio).
+    pub thread: bool,
+    /// `stonewall`: wait for all earlier jobs; opens a group.
+    pub stonewall: bool,
+    /// `new_group`: opens a group.
+    pub new_group: bool,
+    /// `startdelay`, nanoseconds: a range from which one value is drawn.
+    pub start_delay_ns: (u64, u64),
+    /// `exitall`.
+    pub exit_all: bool,
+    /// `cpus_allowed` (empty: all).
+    pub cpus: Vec<u32>,
+    /// `cpus_allowed_policy`.
+    pub cpu_policy: CpuPolicy,
+    /// `nice`.
+    pub nice: Option<i32>,
+
+    /// `ioengine`.
+    pub engine: String,
+    /// Options of the engine.
+    pub engine_options: EngineOptions,
+    /// `rw`.
+    pub workload: Workload,
+    /// `bs`.
+    pub block_size: PerDirection<u64>,
+    /// `rwmixread`, percent.
+    pub mix_read_percent: u32,
+    /// `iodepth`.
+    pub depth: u32,
+    /// `iodepth_batch`: None when not given (DESIGN 4: then at most 8 a call from freed slots).
+    pub batch_submit: Option<u32>,
+    /// `iodepth_batch_complete_min`: None when not given.
+    pub batch_complete_min: Option<u32>,
+    /// `iodepth_batch_complete_max`: None when not given.
+    pub batch_complete_max: Option<u32>,
+    /// `iodepth_low`.
+    pub depth_low: Option<u32>,
+
+    /// `filename`, split at `:`; empty when files are generated.
+    pub filenames: Vec<String>,
+    /// `directory`, split at `:`.
+    pub directories: Vec<PathBuf>,
+    /// `filename_format`.
+    pub filename_format: Option<String>,
+    /// `nrfiles`.
+    pub files: u32,
+    /// `filesize`: a range, bytes.
+    pub file_size: Option<(u64, u64)>,
+    /// `size`.
+    pub size: Option<Size>,
+    /// `io_size`.
+    pub io_size: Option<Size>,
+    /// `offset`.
+    pub offset: Size,
+    /// `offset_increment`.
+    pub offset_increment: Size,
+    /// `number_ios`.
+    pub number_ios: Option<u64>,
+    /// `loops`.
+    pub loops: u32,
+    /// `runtime`, nanoseconds (0 = none).
+    pub runtime_ns: u64,
+    /// `time_based`.
+    pub time_based: bool,
+    /// `ramp_time`, nanoseconds.
+    pub ramp_ns: u64,
+
+    /// `direct`.
+    pub direct: bool,
+    /// `sync`.
+    pub sync_flag: SyncFlag,
+    /// `invalidate`.
+    pub invalidate: bool,
+    /// `fadvise_hint`.
+    pub fadvise: FadviseHint,
+    /// `fallocate`.
+    pub fallocate: Fallocate,
+    /// `overwrite`.
+    pub overwrite: bool,
+    /// `create_serialize`.
+    pub create_serialize: bool,
+    /// `create_fsync`.
+    pub create_fsync: bool,
+    /// `create_on_open`.
+    pub create_on_open: bool,
+    /// `create_only`.
+    pub create_only: bool,
+    /// `allow_file_create`.
+    pub allow_create: bool,
+    /// `unlink`.
+    pub unlink: bool,
+    /// `fsync`: after this many writes (0 = never).
+    pub fsync_every: u32,
+    /// `fdatasync`: after this many writes (0 = never).
+    pub fdatasync_every: u32,
+    /// `end_fsync`.
+    pub end_fsync: bool,
+    /// `fsync_on_close`.
+    pub fsync_on_close: bool,
+
+    /// `norandommap`.
+    pub no_random_map: bool,
+    /// `randrepeat`, `randseed`.
+    pub seed: Seed,
+    /// `rate`, bytes per second.
+    pub rate_bytes: PerDirection<Option<u64>>,
+    /// `rate_iops`.
+    pub rate_iops: PerDirection<Option<u64>>,
+    /// `thinktime`, nanoseconds.
+    pub think_ns: u64,
+    /// `thinktime_spin`, nanoseconds.
+    pub think_spin_ns: u64,
+    /// `thinktime_blocks`.
+    pub think_blocks: u64,
+    /// Buffers.
+    pub buffers: Buffers,
+
+    /// What is measured.
+    pub measure: Measure,
+    /// How it is shown.
+    pub reporting: Reporting,
+}
