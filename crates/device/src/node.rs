@@ -1,0 +1,184 @@
+//! What a path leads to, through every link, also when nothing is there yet.
+
+use std::fmt;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Component, Path, PathBuf};
+
+/// The kernel's number of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DeviceNumber {
+    /// Which driver.
+    pub major: u32,
+    /// Which of its devices.
+    pub minor: u32,
+}
+
+impl DeviceNumber {
+    /// From a `dev_t` as `stat` gives it.
+    pub(crate) fn from_raw(raw: u64) -> Self {
+        // `dev_t` is 64 bits on Linux and 32 on macOS; the value came from there, so it fits.
+        let raw = raw as rustix::fs::Dev;
+        Self { major: rustix::fs::major(raw), minor: rustix::fs::minor(raw) }
+    }
+}
+
+impl fmt::Display for DeviceNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.major, self.minor)
+    }
+}
+
+/// The kinds of thing a job's target can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// A regular file.
+    File,
+    /// A block device.
+    Block,
+    /// A character device.
+    Char,
+    /// A folder.
+    Directory,
+    /// A pipe or socket.
+    Pipe,
+}
+
+impl NodeKind {
+    /// From the type bits of `stat`.
+    pub(crate) fn of(file_type: std::fs::FileType) -> Self {
+        if file_type.is_block_device() {
+            Self::Block
+        } else if file_type.is_char_device() {
+            Self::Char
+        } else if file_type.is_dir() {
+            Self::Directory
+        } else if file_type.is_fifo() || file_type.is_socket() {
+            Self::Pipe
+        } else {
+            Self::File
+        }
+    }
+}
+
+/// Where a path ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Something is there.
+    Node {
+        /// Its path without links.
+        path: PathBuf,
+        /// What it is.
+        kind: NodeKind,
+        /// For a device its own number, else that of the file system it lies in.
+        number: DeviceNumber,
+    },
+    /// Nothing is there; this file would be made.
+    Missing {
+        /// The path without links of the file that would be made.
+        path: PathBuf,
+        /// The nearest folder above it that exists.
+        folder: PathBuf,
+        /// The file system of that folder.
+        number: DeviceNumber,
+    },
+}
+
+/// As many links as the kernel follows.
+const MAX_LINKS: usize = 40;
+
+/// Follows `path` to its end, also through links whose end does not exist: making a file through such a link makes it
+/// where the link points.
+///
+/// # Errors
+/// What `stat` says, except that nothing is there; `ELOOP` after 40 links.
+pub(crate) fn locate(path: &Path) -> io::Result<Place> {
+    let mut path = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        match std::fs::metadata(&path) {
+            Ok(facts) => {
+                let kind = NodeKind::of(facts.file_type());
+                let device = matches!(kind, NodeKind::Block | NodeKind::Char);
+                let number = DeviceNumber::from_raw(if device { facts.rdev() } else { facts.dev() });
+                // `/dev/stdout` and its like can be statted where they cannot be named.
+                let path = std::fs::canonicalize(&path).unwrap_or(path);
+                return Ok(Place::Node { path, kind, number });
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => match std::fs::read_link(&path) {
+                Ok(to) => path = path.parent().unwrap_or(Path::new("")).join(to),
+                Err(_) => return missing(&path),
+            },
+            Err(e) => return Err(e),
+        }
+    }
+    Err(rustix::io::Errno::LOOP.into())
+}
+
+/// The place of a file that does not exist: the nearest existing folder, without links, and the names below it.
+fn missing(path: &Path) -> io::Result<Place> {
+    let absolute = std::path::absolute(path)?;
+    for folder in absolute.ancestors().skip(1) {
+        let Ok(real) = std::fs::canonicalize(folder) else { continue };
+        let number = DeviceNumber::from_raw(std::fs::metadata(&real)?.dev());
+        let mut path = real.clone();
+        for part in absolute.strip_prefix(folder).unwrap_or(Path::new("")).components() {
+            match part {
+                Component::ParentDir => {
+                    path.pop();
+                }
+                part => path.push(part),
+            }
+        }
+        return Ok(Place::Missing { path, folder: real, number });
+    }
+    Err(io::ErrorKind::NotFound.into())
+}
+
+/// Whether a file made at `path` would lie among the device nodes: below `/dev`, in the same file system as `/dev`
+/// itself. `/dev/shm`, by name or because it is a file system of its own, is a place like any other.
+pub(crate) fn among_devices(path: &Path, file_system: DeviceNumber) -> bool {
+    let dev = Path::new("/dev");
+    path.starts_with(dev)
+        && !path.starts_with("/dev/shm")
+        && std::fs::metadata(dev).is_ok_and(|facts| DeviceNumber::from_raw(facts.dev()) == file_system)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_link_to_nothing_leads_to_the_file_that_would_be_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = std::fs::canonicalize(dir.path()).unwrap();
+        symlink("sub/b", dir.path().join("a")).unwrap();
+        std::fs::create_dir(dir.path().join("sub")).unwrap();
+        symlink(real.join("end"), dir.path().join("sub/b")).unwrap();
+        let Place::Missing { path, folder, .. } = locate(&dir.path().join("a")).unwrap() else { panic!("exists") };
+        assert_eq!((path, folder), (real.join("end"), real));
+    }
+
+    #[test]
+    fn missing_folders_are_kept_in_the_path() {
+        let Place::Missing { path, folder, .. } = locate(Path::new("/dev/no-such-bus/ns1")).unwrap() else {
+            panic!("exists")
+        };
+        assert_eq!((path.as_path(), folder.as_path()), (Path::new("/dev/no-such-bus/ns1"), Path::new("/dev")));
+    }
+
+    #[test]
+    fn a_circle_of_links_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        symlink("b", dir.path().join("a")).unwrap();
+        symlink("a", dir.path().join("b")).unwrap();
+        let error = locate(&dir.path().join("a")).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::LOOP.raw_os_error()));
+    }
+
+    #[test]
+    fn devices_have_their_own_number() {
+        let Place::Node { kind, .. } = locate(Path::new("/dev/null")).unwrap() else { panic!("no /dev/null") };
+        assert_eq!(kind, NodeKind::Char);
+    }
+}
