@@ -3,7 +3,21 @@
 //! An engine takes requests that are complete (file, offset, length, memory) and carries them out. It never sees an
 //! option's name, never draws an offset and never reads a clock for statistics: the worker loop in `iostrata-run`
 //! does that. [`api`] is the contract, [`registry`] the list of what exists.
+#![allow(unsafe_code)]
+#![deny(missing_docs)]
 
 pub mod api;
+pub mod arena;
+mod blocking;
+mod null;
+mod psync;
+mod random;
+pub mod registry;
+mod sim;
+mod sync;
+pub mod virtual_time;
 
 pub use api::*;
+pub use arena::SlotArena;
+pub use registry::{engines, find};
+pub use virtual_time::World;
