@@ -1,6 +1,6 @@
 //! The document.
 
-use iostrata_stats::{HistogramBins, Moments};
+pub use iostrata_stats::{HistogramBins, LatencyBuckets, LatencySummary as LatencyResult, Moments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -231,26 +231,6 @@ pub struct DirectionResult {
     pub bandwidth_samples: Moments,
     /// Samples of I/Os per second, one a window.
     pub iops_samples: Moments,
-}
-
-/// Latencies: the moments, and the histogram where one was kept.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LatencyResult {
-    /// Count, sum, sum of squares, extremes.
-    pub moments: Moments,
-    /// Bins.
-    pub bins: HistogramBins,
-}
-
-/// I/O counts by total latency, on the edges of fio's report: a value counts in the first bucket whose edge is above it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LatencyBuckets {
-    /// Below 1 µs; edges 2, 4, 10, 20, 50, 100, 250, 500, 750, 1000 ns.
-    pub ns: [u64; 10],
-    /// Below 1 ms; the same edges in µs.
-    pub us: [u64; 10],
-    /// Edges 2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000 ms, and all above.
-    pub ms: [u64; 12],
 }
 
 /// What the kernel counted for one block device between start and end.
