@@ -130,7 +130,7 @@ pub struct WorkerResult {
     pub submit_counts: [u64; 7],
     /// I/Os by the size of the reap that returned them, same edges.
     pub complete_counts: [u64; 7],
-    /// I/Os by total latency on fio's own edges.
+    /// I/Os by completion latency on fio's own edges.
     pub latency_buckets: LatencyBuckets,
     /// What the engine was granted ("registered ring", …).
     pub engine_used: Vec<String>,

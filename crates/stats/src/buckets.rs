@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 /// Buckets in all.
 const BUCKETS: usize = 32;
 
-/// I/O counts by total latency, on the edges of fio's report: a value counts in the first bucket whose edge is above it.
+/// I/O counts by completion latency, on the edges of fio's report: a value counts in the first bucket whose edge is above
+/// it. As in fio they are counted only where completion latency is measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyBuckets {
     /// Below 1 µs; edges 2, 4, 10, 20, 50, 100, 250, 500, 750, 1000 ns.
@@ -70,15 +71,15 @@ const fn edges() -> [u64; BUCKETS - 1] {
 struct Octave {
     /// Bucket of its smallest value.
     first: u8,
-    /// The edges inside; `u64::MAX` stands for none.
-    edges: [u64; 2],
+    /// The largest values below the edges inside; `u64::MAX` stands for no edge.
+    below: [u64; 2],
 }
 
 /// By the position of a value's leading one.
 const OCTAVES: [Octave; 64] = octaves();
 
 const fn octaves() -> [Octave; 64] {
-    let mut octaves = [Octave { first: 0, edges: [u64::MAX; 2] }; 64];
+    let mut octaves = [Octave { first: 0, below: [u64::MAX; 2] }; 64];
     let mut msb = 0;
     while msb < 64 {
         // 0 shares the octave of 1.
@@ -88,7 +89,7 @@ const fn octaves() -> [Octave; 64] {
             if EDGES[edge] <= low {
                 octaves[msb].first = edge as u8 + 1;
             } else if EDGES[edge] <= high {
-                octaves[msb].edges[inside] = EDGES[edge];
+                octaves[msb].below[inside] = EDGES[edge] - 1;
                 inside += 1;
             }
             edge += 1;
@@ -102,7 +103,7 @@ const fn octaves() -> [Octave; 64] {
 #[inline(always)]
 fn bucket_of(ns: u64) -> usize {
     let octave = &OCTAVES[63 - (ns | 1).leading_zeros() as usize];
-    octave.first as usize + usize::from(ns >= octave.edges[0]) + usize::from(ns >= octave.edges[1])
+    octave.first as usize + usize::from(ns > octave.below[0]) + usize::from(ns > octave.below[1])
 }
 
 /// [`LatencyBuckets`] in the making: one thread records, any may look.

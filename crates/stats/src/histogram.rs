@@ -127,9 +127,21 @@ impl HistogramBins {
     }
 }
 
-/// How many of `count` values make `p` percent of them: the smallest k ≥ 1 with k ≥ p/100·count.
+/// How many of `count` values make `p` percent of them: the smallest k ≥ 1 with k ≥ p/100·count, exactly for the number
+/// that the double `p` is. (So 99.9 % of 1000 are 1000 values: the double next to 99.9 lies above it. fio has it so too.)
 fn rank(p: f64, count: u64) -> u64 {
-    ((p / 100.0 * count as f64).ceil() as u64).clamp(1, count.max(1))
+    if !(p > 0.0 && p < 100.0) {
+        return if p >= 100.0 { count } else { 1 };
+    }
+    // p = mantissa / 2^scale; a double below 100 has at least 46 bits after the point.
+    let bits = p.to_bits();
+    let mantissa = (bits & ((1 << 52) - 1)) | u64::from(p.is_normal()) << 52;
+    let scale = 1075 - ((bits >> 52) as u32).max(1);
+    let hundredths = (u128::from(mantissa) * u128::from(count)).div_ceil(100);
+    if scale >= u128::BITS {
+        return 1;
+    }
+    (hundredths.div_ceil(1 << scale) as u64).max(1)
 }
 
 /// A histogram in the making: one thread records, any may look.
@@ -162,5 +174,77 @@ impl LiveHistogram {
     pub fn snapshot(&self) -> HistogramBins {
         let counts = self.0.iter().map(LiveCounter::get).zip(0u16..);
         HistogramBins(counts.filter(|&(count, _)| count > 0).map(|(count, bin)| (bin, count)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first, the middle and the last value of every bin lead to it, and the bins follow each other without a gap.
+    #[test]
+    fn bins_tile_all_values() {
+        let mut next = 0u64;
+        for bin in 0..BINS {
+            let range = bin_range(bin);
+            assert_eq!(*range.start(), next, "bin {bin}");
+            for value in [*range.start(), bin_value(bin), *range.end()] {
+                assert_eq!(bin_of(value), bin, "{value}");
+                assert!(range.contains(&value));
+            }
+            next = range.end().wrapping_add(1);
+        }
+        assert_eq!(next, 0, "the last bin ends at u64::MAX");
+    }
+
+    /// Values that fio 3.42 printed as keys of "bins", each with a latency of its own that it stands for.
+    #[test]
+    fn bins_stand_for_the_values_that_fio_prints() {
+        for (latency, printed) in [(904, 908), (911, 908), (2304, 2320), (53_760, 54_016), (54_271, 54_016), (127, 127)]
+        {
+            assert_eq!(bin_value(bin_of(latency)), printed, "{latency}");
+        }
+    }
+
+    /// Ranks that fio 3.33 was seen to take, where the percentile meets a value's share exactly.
+    #[test]
+    fn ranks_are_exact_for_the_double_that_a_percentile_is() {
+        for (p, count, expected) in [
+            (99.9, 1000, 1000),
+            (99.9, 2000, 1999),
+            (99.7, 2000, 1995),
+            (0.1, 1000, 2),
+            (50.0, 1000, 500),
+            (90.0, 1000, 900),
+            (99.5, 1000, 995),
+            (100.0, 7, 7),
+            (1.0, 7, 1),
+            (f64::MIN_POSITIVE / 2.0, u64::MAX, 1),
+            (50.0, u64::MAX, 1 << 63),
+            (f64::NAN, 5, 1),
+        ] {
+            assert_eq!(rank(p, count), expected, "{p} of {count}");
+        }
+    }
+
+    #[test]
+    fn an_empty_histogram_has_no_percentile() {
+        assert_eq!(HistogramBins::default().percentile(50.0, None), None);
+    }
+
+    #[test]
+    fn a_percentile_is_never_above_the_largest_value() {
+        let bins = HistogramBins::of([1_000_000, u64::MAX]);
+        assert_eq!(bins.percentile(50.0, None), Some(bin_value(bin_of(1_000_000))));
+        assert_eq!(bins.percentile(50.0, Some(1_000_000)), Some(1_000_000));
+    }
+
+    #[test]
+    fn since_leaves_only_what_came_in_between() {
+        let early = HistogramBins::of([1, 5, 5, 9]);
+        let late = HistogramBins::of([1, 3, 5, 5, 5, 9, 12]);
+        assert_eq!(late.since(&early), HistogramBins::of([3, 5, 12]));
+        assert_eq!(late.since(&HistogramBins::default()), late);
+        assert!(late.since(&late).is_empty());
     }
 }
