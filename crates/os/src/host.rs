@@ -1,0 +1,96 @@
+//! The machine: its name, system, CPUs, memory and limits.
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(target_os = "macos")]
+use macos as system;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// The host's name.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// The kernel and its release: `Linux 6.1.0-18-amd64`, `Darwin 24.1.0`.
+pub fn os_release() -> String {
+    let name = rustix::system::uname();
+    format!("{} {}", name.sysname().to_string_lossy(), name.release().to_string_lossy())
+}
+
+/// The machine's architecture as the kernel names it: `x86_64`, `aarch64`, `arm64`.
+pub fn arch() -> String {
+    rustix::system::uname().machine().to_string_lossy().into_owned()
+}
+
+/// CPUs that are online, whether or not this process may use them; at least 1.
+pub fn online_cpus() -> u32 {
+    // SAFETY: plain integer argument.
+    let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    u32::try_from(count).unwrap_or(1).max(1)
+}
+
+/// The size of a memory page in bytes.
+pub fn page_size() -> usize {
+    rustix::param::page_size()
+}
+
+/// The machine's memory in bytes.
+pub fn memory_bytes() -> u64 {
+    system::memory_bytes()
+}
+
+/// Raises the number of files this process may have open to the most it is allowed, and returns that number.
+///
+/// What cannot be raised stays; the number returned is the one in force.
+pub fn raise_open_files_limit() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = system::open_files_ceiling(limit.maximum);
+    if limit.current.is_some_and(|current| wanted.is_none_or(|wanted| current < wanted)) {
+        // Refused (by a sandbox, say) leaves the old limit, which is then the answer.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: wanted, maximum: limit.maximum });
+    }
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(command: &str, argument: &str) -> String {
+        let output = std::process::Command::new(command).arg(argument).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    #[test]
+    fn the_host_is_as_uname_and_getconf_say() {
+        assert_eq!(host_name(), output("uname", "-n"));
+        assert_eq!(os_release(), output("uname", "-sr"));
+        assert_eq!(arch(), output("uname", "-m"));
+        assert_eq!(online_cpus().to_string(), output("getconf", "_NPROCESSORS_ONLN"));
+        assert_eq!(page_size().to_string(), output("getconf", "PAGESIZE"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn memory_is_what_the_kernel_shows_in_proc() {
+        let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap();
+        let kib: u64 = meminfo.split_whitespace().nth(1).unwrap().parse().unwrap();
+        // The kernel rounds one of them to KiB; memory does not change while the machine runs.
+        assert!(memory_bytes().abs_diff(kib * 1024) < 4096 * 16, "{} and {kib} KiB", memory_bytes());
+    }
+
+    #[test]
+    fn the_limit_of_open_files_goes_to_its_maximum() {
+        let raised = raise_open_files_limit();
+        assert_eq!(getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX), raised);
+        if cfg!(target_os = "linux") {
+            assert_eq!(getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX), raised);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! macOS.
+
+pub(super) fn memory_bytes() -> u64 {
+    let mut bytes = 0u64;
+    let mut len = size_of::<u64>();
+    // SAFETY: a terminated name, and a place for a 64-bit number whose length stands in `len`. On failure 0 stays.
+    unsafe {
+        libc::sysctlbyname(c"hw.memsize".as_ptr(), (&raw mut bytes).cast(), &mut len, std::ptr::null_mut(), 0);
+    }
+    bytes
+}
+
+/// The highest limit of open files worth asking for, given the hard one; `None` is no limit.
+///
+/// setrlimit(2) refuses more than OPEN_MAX even where the hard limit is infinite.
+pub(super) fn open_files_ceiling(hard: Option<u64>) -> Option<u64> {
+    const OPEN_MAX: u64 = 10_240;
+    Some(hard.map_or(OPEN_MAX, |hard| hard.min(OPEN_MAX)))
+}
