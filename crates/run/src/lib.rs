@@ -1,1 +1,5 @@
-//! (being written)
+//! Plan, layout, offsets, pacing, buffers and the worker loop.
+
+#![deny(missing_docs)]
+
+pub mod generate;
