@@ -47,7 +47,7 @@ impl Bits {
         let mut bits = units;
         for level in &mut self.levels {
             level.fill(0);
-            if bits % 64 != 0
+            if !bits.is_multiple_of(64)
                 && let Some(last) = level.last_mut()
             {
                 *last = u64::MAX << (bits % 64);

@@ -46,6 +46,7 @@ impl Mix {
 
     /// The next I/O's direction.
     #[inline]
+    #[expect(clippy::should_implement_trait, reason = "it has no end, so an Option would be in the way")]
     pub fn next(&mut self) -> Direction {
         match &mut self.kind {
             Kind::Only(direction) => *direction,

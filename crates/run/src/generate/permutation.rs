@@ -66,14 +66,6 @@ impl Permutation {
         }
     }
 
-    /// The number at the cursor, which moves on; None after the last.
-    #[inline]
-    pub(super) fn next(&self, cursor: &mut Cursor) -> Option<u64> {
-        let mut number = None;
-        self.walk(cursor, 1, |_, value| number = Some(value));
-        number
-    }
-
     /// Hands the next numbers, at most `count`, to `emit` with their place from 0; returns how many there were.
     #[inline]
     pub(super) fn walk(&self, cursor: &mut Cursor, count: usize, mut emit: impl FnMut(usize, u64)) -> usize {
@@ -158,4 +150,107 @@ fn add_modulo(a: u64, b: u64, modulus: u64) -> u64 {
 /// The permutation's key for pass number `pass`.
 pub(super) fn pass_key(key: u64, pass: u64) -> u64 {
     derive(key, pass)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(permutation: &Permutation) -> Vec<u64> {
+        let mut numbers = Vec::new();
+        let mut cursor = Cursor::default();
+        // Batches of changing length, so that a walk is seen to go on where it stopped.
+        let mut batch = 1;
+        while permutation.walk(&mut cursor, batch, |_, number| numbers.push(number)) == batch {
+            batch = batch % 64 + 7;
+        }
+        numbers
+    }
+
+    fn assert_covers(bound: u64, key: u64) {
+        let mut numbers = order(&Permutation::new(bound, key));
+        assert_eq!(numbers.len() as u64, bound, "bound {bound}, key {key}");
+        numbers.sort_unstable();
+        assert!(numbers.iter().enumerate().all(|(place, &number)| place as u64 == number), "bound {bound}, key {key}");
+    }
+
+    #[test]
+    fn every_number_comes_once_whatever_the_bound() {
+        let around = (1..=14).flat_map(|k| [(1u64 << k) - 1, 1 << k, (1 << k) + 1]);
+        let primes = [11, 101, 4093, 4099, 10_007];
+        let squares = [64 * 64, 65 * 65, 65 * 65 - 1, 65 * 65 + 1, 65 * 64];
+        for bound in [0, 1, 2, 3, 5, 7, 100].into_iter().chain(around).chain(primes).chain(squares) {
+            assert_covers(bound, 1);
+            assert_covers(bound, u64::MAX - bound);
+        }
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::test_runner::Config { cases: 32, failure_persistence: None, ..Default::default() })]
+        #[test]
+        fn every_number_comes_once_for_drawn_bounds_and_keys(bound in 0u64..20_000, key: u64) {
+            assert_covers(bound, key);
+        }
+    }
+
+    /// The network run backwards: proof of uniqueness for bounds too large to walk.
+    fn invert(network: &Feistel, value: u64) -> u64 {
+        let mut value = value;
+        loop {
+            let (mut left, mut right) = (value / network.right_modulus, value % network.right_modulus);
+            for pair in network.keys.chunks_exact(2).rev() {
+                let undo = |digit: u64, by: u64, modulus: u64| (digit + modulus - by) % modulus;
+                right = undo(right, round(left, pair[1], network.right_modulus), network.right_modulus);
+                left = undo(left, round(right, pair[0], network.left_modulus), network.left_modulus);
+            }
+            value = left * network.right_modulus + right;
+            if value < network.bound {
+                return value;
+            }
+        }
+    }
+
+    #[test]
+    fn bounds_up_to_two_to_the_63_are_permuted() {
+        for bound in [(1 << 32) + 15, (1 << 45) - 1, (1 << 53) + 1, (1 << 63) - 1, 1 << 63] {
+            let permutation = Permutation::new(bound, bound ^ 5);
+            let Order::Feistel(network) = &permutation.order else { panic!("a table for {bound}") };
+            let mut cursor = Cursor::default();
+            let mut expected = 0;
+            let count = permutation.walk(&mut cursor, 20_000, |_, number| {
+                assert!(number < bound);
+                assert_eq!(invert(network, number), expected);
+                expected += 1;
+            });
+            assert_eq!(count, 20_000);
+            // The last number has a place too, and the walk ends after it.
+            let last = bound - 1;
+            let digits = (last / network.right_modulus, last % network.right_modulus);
+            let mut end = Cursor { done: last, left: digits.0, right: digits.1 };
+            assert_eq!(permutation.walk(&mut end, 5, |_, number| assert_eq!(invert(network, number), last)), 1);
+        }
+    }
+
+    #[test]
+    fn few_pairs_lie_outside_so_walking_is_rare() {
+        for bound in [4096u64, 4097, 5000, 65_537, (1 << 40) + 1] {
+            let network = Feistel::new(bound);
+            let outside = network.left_modulus * network.right_modulus - bound;
+            assert!(outside < network.right_modulus, "{outside} of {bound}");
+        }
+    }
+
+    #[test]
+    fn another_key_gives_another_order_and_the_same_key_the_same() {
+        for bound in [1000, 10_000] {
+            let mut permutation = Permutation::new(bound, 1);
+            let first = order(&permutation);
+            permutation.rekey(2);
+            let second = order(&permutation);
+            // Two random orders agree in about one place.
+            assert!(first.iter().zip(&second).filter(|(a, b)| a == b).count() < 10);
+            permutation.rekey(1);
+            assert_eq!(order(&permutation), first);
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Seeds and draws.
 //!
 //! Every random stream of a run has a 64-bit seed of its own, derived from the run's seed by a chain of
-//! [`mix64`] over the numbers that name the stream: worker, purpose, file, pass. Streams whose names differ in any
+//! `derive` over the numbers that name the stream: worker, purpose, file, pass. Streams whose names differ in any
 //! of these are independent; the same names give the same stream in every run and on every machine.
 
 use rand_core::{Rng, SeedableRng};
@@ -20,11 +20,11 @@ pub(crate) const fn mix64(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The seed of the stream that `name` picks under `seed`. Two rounds of [`mix64`], so that neither consecutive names
-/// nor consecutive seeds meet.
+/// The seed of the stream that `name` picks under `seed`: the output of SplitMix64 number `name` from a state to which
+/// `seed` was mixed, so that neither consecutive names nor consecutive seeds meet.
 #[inline]
 pub(crate) const fn derive(seed: u64, name: u64) -> u64 {
-    mix64(mix64(seed.wrapping_add(GOLDEN)) ^ mix64(name.wrapping_mul(GOLDEN).wrapping_add(1)))
+    mix64(mix64(seed.wrapping_add(GOLDEN)).wrapping_add(name.wrapping_add(1).wrapping_mul(GOLDEN)))
 }
 
 /// A generator for the stream of this seed.
