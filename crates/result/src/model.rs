@@ -102,10 +102,16 @@ pub struct WorkerResult {
     pub elapsed_ns: u64,
     /// From the start of measuring (end of the ramp) to its end, nanoseconds.
     pub measured_ns: u64,
-    /// First error: an errno, 0 for none.
+    /// The error that ended it: an errno, 0 for none.
     pub error: i32,
     /// The sentence about that error: job, file, offset, operation, what to do.
     pub error_text: Option<String>,
+    /// Errors that it went on after (`continue_on_error`).
+    #[serde(default)]
+    pub tolerated: Tolerated,
+    /// Whole seconds that it still needs, as far as it can tell; 0 when it has ended, `None` when it cannot tell.
+    #[serde(default)]
+    pub eta_s: Option<u64>,
     /// Reads, if it had any to do.
     pub read: Option<DirectionResult>,
     /// Writes, if it had any to do.
@@ -114,6 +120,9 @@ pub struct WorkerResult {
     pub trim: Option<DirectionResult>,
     /// Latency of fsync and its kin, nanoseconds.
     pub sync: LatencyResult,
+    /// How many of them were done, with or without their latency being measured.
+    #[serde(default)]
+    pub sync_ios: u64,
     /// User CPU time, nanoseconds.
     pub user_cpu_ns: u64,
     /// System CPU time, nanoseconds.
@@ -132,12 +141,39 @@ pub struct WorkerResult {
     pub complete_counts: [u64; 7],
     /// I/Os by completion latency on fio's own edges.
     pub latency_buckets: LatencyBuckets,
+    /// What the search for a latency target found, if there was one.
+    #[serde(default)]
+    pub latency_target: Option<LatencyTarget>,
     /// What the engine was granted ("registered ring", …).
     pub engine_used: Vec<String>,
     /// I/Os that were due under a rate and never issued.
     pub due_not_issued: u64,
     /// I/Os that had not come back when the worker was given up; their latencies are missing above.
     pub censored: u64,
+}
+
+/// Errors that a worker passed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tolerated {
+    /// Whether the job was asked to go on after errors at all.
+    pub allowed: bool,
+    /// How many there were.
+    pub total: u64,
+    /// The errno of the first; 0 when there was none.
+    pub first_error: i32,
+}
+
+/// A search for the depth at which a latency target is met.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencyTarget {
+    /// The latency to keep, nanoseconds.
+    pub target_ns: u64,
+    /// The window over which it is judged, microseconds.
+    pub window_us: u64,
+    /// The share of I/Os that must keep it, percent.
+    pub percentile: f64,
+    /// The depth that the search ended at.
+    pub depth: u32,
 }
 
 /// What a report needs to know of a job.
