@@ -2,4 +2,6 @@
 
 #![deny(missing_docs)]
 
+pub mod buffers;
 pub mod generate;
+pub mod pace;
