@@ -8,7 +8,8 @@ use iostrata_os::block::Sysfs;
 use iostrata_os::file::{self, Advice, Kind, OpenFlags};
 use iostrata_os::memory::Mapping;
 
-const SIZE_BYTES: u64 = 8 << 20;
+/// The smallest that mkfs.xfs takes; the file behind it is sparse.
+const SIZE_BYTES: u64 = 320 << 20;
 
 /// Detached, and its file removed, when the test ends.
 struct LoopDevice {
@@ -25,7 +26,7 @@ impl LoopDevice {
         let device = output.ok().filter(|output| output.status.success()).map(|output| output.stdout);
         let Some(device) = device else {
             std::fs::remove_file(&backing).unwrap();
-            skip(test);
+            skip(test, "root and loop devices (losetup)");
             return None;
         };
         let device = PathBuf::from(String::from_utf8(device).unwrap().trim());
@@ -45,8 +46,8 @@ impl Drop for LoopDevice {
 }
 
 #[allow(clippy::print_stderr)]
-fn skip(test: &str) {
-    eprintln!("SKIPPED {test}: needs root and loop devices (losetup)");
+fn skip(test: &str, needs: &str) {
+    eprintln!("SKIPPED {test}: needs {needs}");
 }
 
 #[test]
@@ -114,4 +115,58 @@ fn an_exclusive_open_keeps_the_next_one_out() {
     assert_eq!(second.kind(), std::io::ErrorKind::ResourceBusy);
     drop(first);
     file::open(&disk.device, exclusive, 0).unwrap();
+}
+
+/// A file system of our own on the device, unmounted at the end.
+struct Mount<'a> {
+    disk: &'a LoopDevice,
+    dir: PathBuf,
+}
+
+impl<'a> Mount<'a> {
+    /// `None` where the tools for this file system are missing.
+    fn new(disk: &'a LoopDevice, kind: &str) -> Option<Mount<'a>> {
+        let run = |program: &str, arguments: &[&std::ffi::OsStr]| {
+            Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
+        };
+        let force = if kind == "xfs" { "-f" } else { "-F" };
+        if !run(&format!("mkfs.{kind}"), &["-q".as_ref(), force.as_ref(), disk.device.as_ref()]) {
+            return None;
+        }
+        let dir = disk.backing.with_extension("mount");
+        std::fs::create_dir(&dir).unwrap();
+        let mount = Mount { disk, dir };
+        run("mount", &[disk.device.as_ref(), mount.dir.as_ref()]).then_some(mount)
+    }
+}
+
+impl Drop for Mount<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.disk.device).output();
+        let _ = std::fs::remove_dir(&self.dir);
+    }
+}
+
+#[test]
+fn a_file_on_a_mounted_disk_leads_back_to_the_disk() {
+    let Some(disk) = LoopDevice::new("mounted") else { return };
+    for kind in ["ext4", "xfs"] {
+        let Some(mount) = Mount::new(&disk, kind) else {
+            skip(&format!("a file on {kind}"), "mkfs for it, and the right to mount");
+            continue;
+        };
+        let flags = OpenFlags { read: true, write: true, create: true, direct: true, ..OpenFlags::default() };
+        let fd = file::open(&mount.dir.join("file"), flags, 0o600).unwrap();
+        assert_eq!(file::file_system_name(&fd).unwrap(), kind);
+        let facts = file::facts(&fd).unwrap();
+        assert_eq!(Sysfs::default().disk_of(facts.device).as_deref(), Some(disk.name()));
+        assert_eq!(facts.dio.unwrap().offset_bytes, 4096, "{kind} hands on the device's sector");
+        assert!(file::free_bytes(&fd).unwrap() < SIZE_BYTES);
+        file::fallocate(&fd, false, 0, 1 << 20).unwrap();
+        let exclusive = OpenFlags { read: true, exclusive: true, ..OpenFlags::default() };
+        let refused = file::open(&disk.device, exclusive, 0).unwrap_err();
+        assert_eq!(refused.kind(), std::io::ErrorKind::ResourceBusy, "a mounted disk is in use");
+        let full = file::fallocate(&fd, false, 0, SIZE_BYTES).unwrap_err();
+        assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
+    }
 }
