@@ -1,7 +1,7 @@
 //! Real files on the disk and in memory.
 
 use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use super::*;
@@ -79,10 +79,8 @@ fn facts_agree_with_the_standard_library() {
     let metadata = fs::metadata(&scratch.0).unwrap();
     assert_eq!((seen.kind, seen.size_bytes), (Kind::Regular, 10_000));
     assert_eq!((seen.inode, seen.blocks_bytes), (metadata.ino(), metadata.blocks() * 512));
-    if cfg!(target_os = "linux") {
-        let (major, minor) = (libc::major(metadata.dev()) as u32, libc::minor(metadata.dev()) as u32);
-        assert_eq!(seen.device, DeviceNumber { major, minor });
-    }
+    let (major, minor) = (libc::major(metadata.dev() as _) as u32, libc::minor(metadata.dev() as _) as u32);
+    assert_eq!(seen.device, DeviceNumber { major, minor });
 }
 
 #[test]
@@ -220,6 +218,8 @@ fn free_space_is_what_df_shows() {
 #[cfg(target_os = "linux")]
 #[test]
 fn block_devices_have_the_size_that_sysfs_gives() {
+    use std::os::unix::fs::FileTypeExt;
+
     for entry in fs::read_dir("/sys/class/block").unwrap().flatten() {
         let path = Path::new("/dev").join(entry.file_name());
         if !fs::metadata(&path).is_ok_and(|metadata| metadata.file_type().is_block_device()) {
