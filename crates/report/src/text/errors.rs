@@ -1,0 +1,68 @@
+//! Errors and signals.
+
+use crate::RenderOptions;
+use iostrata_result::WorkerResult;
+use std::io;
+
+/// The line about a worker that failed: `iostrata: pid=‹tid›, err=‹errno›/‹sentence›, error=‹the system's words›`; `None`
+/// for one that did not. fio has the place in its source where we have the sentence; scripts look for `err=`.
+pub fn error_line(worker: &WorkerResult, options: &RenderOptions) -> Option<String> {
+    if worker.error == 0 {
+        return None;
+    }
+    let reason = reason(worker.error, worker.error_text.as_deref(), &worker.job.name);
+    Some(format!("{}: pid={}, err={}/{reason}\n", options.program(), worker.pid, worker.error))
+}
+
+/// `‹sentence›, error=‹the system's words›`, on one line; the job's name stands in for a sentence that is missing.
+pub(super) fn reason(error: i32, sentence: Option<&str>, job: &str) -> String {
+    format!("{}, error={}", one_line(sentence.unwrap_or(job)), system_words(error))
+}
+
+/// A text from outside, control characters made visible: it can neither break a line nor steer a terminal.
+pub(super) fn one_line(text: &str) -> String {
+    let visible = |character: char| match character.is_control() {
+        true => character.escape_default().to_string(),
+        false => character.to_string(),
+    };
+    text.chars().map(visible).collect()
+}
+
+/// What the system calls an errno: "Input/output error".
+pub(super) fn system_words(errno: i32) -> String {
+    let words = io::Error::from_raw_os_error(errno).to_string();
+    match words.rfind(" (os error ") {
+        Some(end) => words[..end].to_owned(),
+        None => words,
+    }
+}
+
+/// What is printed when a signal asks the run to end.
+pub fn terminating(signal: i32, options: &RenderOptions) -> String {
+    format!("\n{}: terminating on signal {signal}\n", options.program())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_s_words_stand_alone() {
+        assert_eq!(system_words(5), "Input/output error");
+        assert_eq!(system_words(28), "No space left on device");
+    }
+
+    #[test]
+    fn control_characters_are_shown_not_sent() {
+        assert_eq!(one_line("a\tb\n\u{1b}[2Jc \u{9b}é日"), "a\\tb\\n\\u{1b}[2Jc \\u{9b}é日");
+    }
+
+    #[test]
+    fn signals_are_named() {
+        assert_eq!(
+            terminating(2, &RenderOptions { as_fio: true, ..Default::default() }),
+            "\nfio: terminating on signal 2\n"
+        );
+        assert_eq!(terminating(15, &RenderOptions::default()), "\niostrata: terminating on signal 15\n");
+    }
+}
