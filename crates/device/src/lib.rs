@@ -17,12 +17,37 @@
 #![deny(missing_docs)]
 
 mod guard;
+mod judge;
 mod node;
 mod open;
-#[cfg_attr(target_os = "macos", path = "macos.rs")]
-#[cfg_attr(not(target_os = "macos"), path = "linux.rs")]
+#[cfg_attr(target_os = "macos", path = "macos/mod.rs")]
+#[cfg_attr(not(target_os = "macos"), path = "linux/mod.rs")]
 mod platform;
+mod signature;
+mod tree;
+
+use std::fs::File;
+use std::io;
 
 pub use guard::{Guard, Refusal, Target};
-pub use node::{DeviceNumber, NodeKind};
-pub use open::{DirectAlignment, OpenError, OpenHow, OpenTarget, SyncKind, TargetFacts};
+pub use iostrata_os::file::{DeviceNumber, DioAlign, Facts, Kind as NodeKind};
+pub use open::{OpenError, OpenHow, OpenTarget, SyncKind, direct_mismatch};
+pub use signature::{Medium, PartitionEntry, Signature, SignatureKind, content_identity, signatures};
+pub use tree::{Device, Partition, Tree, Use};
+
+/// All block devices of this machine with what uses them.
+///
+/// # Errors
+/// The system's list of devices cannot be read.
+pub fn tree() -> io::Result<Tree> {
+    platform::Host::system().tree()
+}
+
+/// What lies on a device.
+///
+/// # Errors
+/// It cannot be opened or read.
+pub fn contents(device: &Device) -> io::Result<Vec<Signature>> {
+    let file = File::open(platform::Host::system().node(device))?;
+    signatures(&signature::FileMedium { file, size_bytes: device.size_bytes })
+}

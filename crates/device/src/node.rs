@@ -1,65 +1,9 @@
 //! What a path leads to, through every link, also when nothing is there yet.
 
-use std::fmt;
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 
-/// The kernel's number of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DeviceNumber {
-    /// Which driver.
-    pub major: u32,
-    /// Which of its devices.
-    pub minor: u32,
-}
-
-impl DeviceNumber {
-    /// From a `dev_t` as `stat` gives it.
-    pub(crate) fn from_raw(raw: u64) -> Self {
-        // `dev_t` is 64 bits on Linux and 32 on macOS; the value came from there, so it fits.
-        let raw = raw as rustix::fs::Dev;
-        Self { major: rustix::fs::major(raw), minor: rustix::fs::minor(raw) }
-    }
-}
-
-impl fmt::Display for DeviceNumber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.major, self.minor)
-    }
-}
-
-/// The kinds of thing a job's target can be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NodeKind {
-    /// A regular file.
-    File,
-    /// A block device.
-    Block,
-    /// A character device.
-    Char,
-    /// A folder.
-    Directory,
-    /// A pipe or socket.
-    Pipe,
-}
-
-impl NodeKind {
-    /// From the type bits of `stat`.
-    pub(crate) fn of(file_type: std::fs::FileType) -> Self {
-        if file_type.is_block_device() {
-            Self::Block
-        } else if file_type.is_char_device() {
-            Self::Char
-        } else if file_type.is_dir() {
-            Self::Directory
-        } else if file_type.is_fifo() || file_type.is_socket() {
-            Self::Pipe
-        } else {
-            Self::File
-        }
-    }
-}
+use iostrata_os::file::{DeviceNumber, Kind, facts_at};
 
 /// Where a path ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +13,7 @@ pub(crate) enum Place {
         /// Its path without links.
         path: PathBuf,
         /// What it is.
-        kind: NodeKind,
+        kind: Kind,
         /// For a device its own number, else that of the file system it lies in.
         number: DeviceNumber,
     },
@@ -95,14 +39,11 @@ const MAX_LINKS: usize = 40;
 pub(crate) fn locate(path: &Path) -> io::Result<Place> {
     let mut path = path.to_path_buf();
     for _ in 0..MAX_LINKS {
-        match std::fs::metadata(&path) {
+        match facts_at(&path) {
             Ok(facts) => {
-                let kind = NodeKind::of(facts.file_type());
-                let device = matches!(kind, NodeKind::Block | NodeKind::Char);
-                let number = DeviceNumber::from_raw(if device { facts.rdev() } else { facts.dev() });
                 // `/dev/stdout` and its like can be statted where they cannot be named.
                 let path = std::fs::canonicalize(&path).unwrap_or(path);
-                return Ok(Place::Node { path, kind, number });
+                return Ok(Place::Node { path, kind: facts.kind, number: facts.device });
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => match std::fs::read_link(&path) {
                 Ok(to) => path = path.parent().unwrap_or(Path::new("")).join(to),
@@ -119,7 +60,7 @@ fn missing(path: &Path) -> io::Result<Place> {
     let absolute = std::path::absolute(path)?;
     for folder in absolute.ancestors().skip(1) {
         let Ok(real) = std::fs::canonicalize(folder) else { continue };
-        let number = DeviceNumber::from_raw(std::fs::metadata(&real)?.dev());
+        let number = facts_at(&real)?.device;
         let mut path = real.clone();
         for part in absolute.strip_prefix(folder).unwrap_or(Path::new("")).components() {
             match part {
@@ -140,7 +81,7 @@ pub(crate) fn among_devices(path: &Path, file_system: DeviceNumber) -> bool {
     let dev = Path::new("/dev");
     path.starts_with(dev)
         && !path.starts_with("/dev/shm")
-        && std::fs::metadata(dev).is_ok_and(|facts| DeviceNumber::from_raw(facts.dev()) == file_system)
+        && facts_at(dev).is_ok_and(|facts| facts.device == file_system)
 }
 
 #[cfg(test)]
@@ -179,6 +120,6 @@ mod tests {
     #[test]
     fn devices_have_their_own_number() {
         let Place::Node { kind, .. } = locate(Path::new("/dev/null")).unwrap() else { panic!("no /dev/null") };
-        assert_eq!(kind, NodeKind::Char);
+        assert_eq!(kind, Kind::Char);
     }
 }

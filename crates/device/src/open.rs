@@ -3,15 +3,11 @@
 use std::fmt;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use iostrata_os::file::{self, DioAlign, Facts, OpenFlags};
 use rustix::io::Errno;
-
-use crate::node::{DeviceNumber, NodeKind};
-use crate::platform;
 
 /// Whether each write is also on the medium when it returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,21 +45,17 @@ impl Default for OpenHow {
 }
 
 impl OpenHow {
-    /// The flags of `open(2)`.
-    fn flags(&self) -> OFlags {
-        let access = match (self.read, self.write) {
-            (true, true) => OFlags::RDWR,
-            (false, true) => OFlags::WRONLY,
-            (_, false) => OFlags::RDONLY,
-        };
-        let sync = match self.sync {
-            SyncKind::None => OFlags::empty(),
-            SyncKind::Sync => OFlags::SYNC,
-            SyncKind::DataSync => OFlags::DSYNC,
-        };
-        let create = if self.create { OFlags::CREATE } else { OFlags::empty() };
-        let direct = if self.direct { platform::DIRECT_FLAG } else { OFlags::empty() };
-        access | sync | create | direct | OFlags::CLOEXEC
+    fn flags(&self) -> OpenFlags {
+        OpenFlags {
+            // What is opened for neither is opened for looking at.
+            read: self.read || !self.write,
+            write: self.write,
+            create: self.create,
+            direct: self.direct,
+            sync: self.sync == SyncKind::Sync,
+            dsync: self.sync == SyncKind::DataSync,
+            ..OpenFlags::default()
+        }
     }
 
     /// What is being done, for a sentence.
@@ -76,45 +68,21 @@ impl OpenHow {
     }
 }
 
-/// What direct I/O asks of its requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DirectAlignment {
-    /// Buffers start at multiples of this, bytes.
-    pub memory_bytes: u32,
-    /// Offsets and lengths are multiples of this, bytes.
-    pub offset_bytes: u32,
-}
-
-/// What an open target is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TargetFacts {
-    /// Its kind.
-    pub kind: NodeKind,
-    /// Bytes in the file or on the device; 0 for pipes and character devices.
-    pub size_bytes: u64,
-    /// For a device its own number, else that of the file system the file lies in.
-    pub device: DeviceNumber,
-    /// The node's number in its file system.
-    pub inode: u64,
-    /// What direct I/O asks, where the kernel tells (Linux 6.1, and only if direct I/O works there at all).
-    pub direct: Option<DirectAlignment>,
-}
-
-impl TargetFacts {
-    /// Why direct I/O with these requests will be refused with `EINVAL`, as a sentence; `None` if nothing speaks
-    /// against it, or the kernel does not tell.
-    pub fn direct_mismatch(&self, request_unit_bytes: u64, memory_align_bytes: u64) -> Option<String> {
-        let needed = self.direct?;
-        let fits = |given: u64, needed: u32| needed == 0 || given.is_multiple_of(u64::from(needed));
-        let (offset, memory) = (needed.offset_bytes, needed.memory_bytes);
-        if fits(request_unit_bytes, offset) && fits(memory_align_bytes, memory) {
-            return None;
-        }
-        Some(format!(
-            "direct I/O here needs offsets and lengths in multiples of {offset} bytes and buffers aligned to {memory} \
-             bytes; given are multiples of {request_unit_bytes} and buffers aligned to {memory_align_bytes}"
-        ))
+/// Why direct I/O with these requests will be refused with `EINVAL`, as a sentence; `None` if nothing speaks against it,
+/// or the system does not tell. Requests lie at multiples of `unit_bytes`, buffers at multiples of `memory_bytes`.
+pub fn direct_mismatch(facts: &Facts, unit_bytes: u64, memory_bytes: u64) -> Option<String> {
+    let DioAlign { memory_bytes: memory, offset_bytes: offset } = facts.dio?;
+    if offset == 0 {
+        return Some("the file system says that it does not support direct I/O here; use direct=0".into());
     }
+    let fits = |given: u64, needed: u32| needed == 0 || given.is_multiple_of(u64::from(needed));
+    if fits(unit_bytes, offset) && fits(memory_bytes, memory) {
+        return None;
+    }
+    Some(format!(
+        "direct I/O here needs offset alignment {offset}, memory alignment {memory} (bytes); given are offsets and \
+         lengths in multiples of {unit_bytes} and buffers at multiples of {memory_bytes}"
+    ))
 }
 
 /// A target, open.
@@ -123,7 +91,7 @@ pub struct OpenTarget {
     /// The descriptor; closing it is all the clean-up there is.
     pub fd: OwnedFd,
     /// What it is.
-    pub facts: TargetFacts,
+    pub facts: Facts,
 }
 
 /// A target that could not be opened. Its `Display` names path and operation, and says what to do.
@@ -170,39 +138,10 @@ pub(crate) fn errno_of(error: &io::Error) -> Errno {
 
 /// Opens `path` and looks at what it got.
 pub(crate) fn open_target(path: &Path, how: &OpenHow) -> Result<OpenTarget, OpenError> {
-    let fail = |errno| OpenError::new(path, how, errno, hint(path, how, errno));
-    let fd = retry(|| rustix::fs::open(path, how.flags(), Mode::from_raw_mode(how.mode as _))).map_err(fail)?;
-    if how.direct {
-        platform::after_open_direct(fd.as_fd()).map_err(fail)?;
-    }
-    let file = File::from(fd);
-    let facts = facts(&file, how.direct).map_err(|e| fail(errno_of(&e)))?;
-    Ok(OpenTarget { fd: file.into(), facts })
-}
-
-/// Opening a slow device can be interrupted by a signal.
-fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
-    loop {
-        match call() {
-            Err(Errno::INTR) => {}
-            other => return other,
-        }
-    }
-}
-
-/// What an open file is.
-fn facts(file: &File, direct: bool) -> io::Result<TargetFacts> {
-    let stat = file.metadata()?;
-    let kind = NodeKind::of(stat.file_type());
-    let size_bytes = match kind {
-        NodeKind::File => stat.len(),
-        NodeKind::Block => platform::block_size_bytes(file)?,
-        NodeKind::Char | NodeKind::Directory | NodeKind::Pipe => 0,
-    };
-    let device = matches!(kind, NodeKind::Block | NodeKind::Char);
-    let device = DeviceNumber::from_raw(if device { stat.rdev() } else { stat.dev() });
-    let direct = if direct { platform::direct_alignment(file) } else { None };
-    Ok(TargetFacts { kind, size_bytes, device, inode: stat.ino(), direct })
+    let fail = |e: io::Error| OpenError::new(path, how, errno_of(&e), hint(path, how, errno_of(&e)));
+    let fd = file::open(path, how.flags(), how.mode).map_err(fail)?;
+    let facts = file::facts(&fd).map_err(fail)?;
+    Ok(OpenTarget { fd, facts })
 }
 
 /// What an error means for this target and what to do.
@@ -228,18 +167,18 @@ fn hint(path: &Path, how: &OpenHow, errno: Errno) -> String {
     }
 }
 
-/// `O_DIRECT` was refused: by which file system, and what it would take.
+/// `O_DIRECT` was refused: by which file system, and what it would take. Looked at through the folder if the file itself
+/// cannot be opened.
 fn direct_hint(path: &Path) -> String {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = File::open(path).or_else(|_| File::open(folder));
-    let name = file.as_ref().ok().and_then(platform::file_system_name);
-    let name = name.map_or(String::new(), |name| format!(" ({name})"));
-    match file.ok().as_ref().and_then(platform::direct_alignment) {
+    let Ok(open) = File::open(path).or_else(|_| File::open(folder)) else { return "use direct=0".into() };
+    let name = file::file_system_name(&open).unwrap_or_else(|_| "unknown".into());
+    match file::facts(&open).ok().and_then(|facts| facts.dio).filter(|dio| dio.offset_bytes != 0) {
         Some(needed) => format!(
-            "O_DIRECT refused by this file system{name}, though it states offset alignment {} and memory alignment {}; \
+            "O_DIRECT refused by the file system ({name}), which asks for offset alignment {} and memory alignment {}; \
              use direct=0",
             needed.offset_bytes, needed.memory_bytes
         ),
-        None => format!("O_DIRECT refused: this file system{name} does not support it; use direct=0"),
+        None => format!("O_DIRECT refused: this file system ({name}) does not support it; use direct=0"),
     }
 }

@@ -9,12 +9,20 @@
 pub mod api;
 pub mod arena;
 mod blocking;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+mod flight;
+#[cfg(target_os = "linux")]
+mod libaio;
 mod null;
+mod posixaio;
 mod psync;
 mod random;
 pub mod registry;
 mod sim;
 mod sync;
+#[cfg(target_os = "linux")]
+mod uring;
 pub mod virtual_time;
 
 pub use api::*;

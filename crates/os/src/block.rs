@@ -185,3 +185,6 @@ fn names_in(dir: PathBuf) -> Vec<String> {
 fn number_in(file: PathBuf) -> Option<u64> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,8 @@
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod no_counter;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod tsc;
 
@@ -11,6 +13,10 @@ mod tsc;
 use linux as system;
 #[cfg(target_os = "macos")]
 use macos as system;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+use no_counter as counter;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+use tsc as counter;
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
@@ -57,25 +63,6 @@ pub fn sleep_until_ns(deadline_ns: u64) -> Slept {
     system::sleep_until_ns(deadline_ns.min(u64::MAX / 4))
 }
 
-/// The time stamp counter and its line onto `CLOCK_MONOTONIC`.
-#[derive(Clone, Copy, Debug)]
-struct Line {
-    /// Counter and clock at the same moment.
-    anchor_ticks: u64,
-    anchor_ns: u64,
-    /// Nanoseconds per tick times 2^64; below 2^64 because only counters faster than 1 GHz are taken.
-    ns_per_tick_q64: u64,
-}
-
-impl Line {
-    /// The clock at `ticks`; a counter that reads before the anchor is taken as at the anchor.
-    #[inline]
-    fn at(&self, ticks: u64) -> u64 {
-        let elapsed = ticks.saturating_sub(self.anchor_ticks);
-        self.anchor_ns.wrapping_add(((u128::from(elapsed) * u128::from(self.ns_per_tick_q64)) >> 64) as u64)
-    }
-}
-
 /// A clock to stamp I/Os with: the CPU's time stamp counter where it can be trusted, else `clock_gettime`.
 ///
 /// Plain data; copies agree with each other on every thread. Stamps are on the scale of [`monotonic_ns`]; they follow
@@ -84,7 +71,7 @@ impl Line {
 /// [`FastClock::to_monotonic_ns`].
 #[derive(Clone, Copy, Debug)]
 pub struct FastClock {
-    line: Option<Line>,
+    line: Option<counter::Line>,
     rate_source: &'static str,
     error_ns: u32,
     rate_error_ppb: u32,
@@ -96,11 +83,7 @@ impl FastClock {
     /// The counter is taken only if the kernel itself keeps time by it and the CPU says that it never stops or changes
     /// its rate. The rate is the kernel's own, else the CPU's, else measured.
     pub fn detect() -> FastClock {
-        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-        if let Some(clock) = tsc::detect() {
-            return clock;
-        }
-        FastClock::system()
+        counter::detect().unwrap_or_else(FastClock::system)
     }
 
     /// The clock that asks the system each time.
@@ -112,9 +95,8 @@ impl FastClock {
     #[inline]
     pub fn now_ns(&self) -> u64 {
         match &self.line {
-            #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-            Some(line) => line.at(tsc::ticks()),
-            _ => monotonic_ns(),
+            Some(line) => line.now_ns(),
+            None => monotonic_ns(),
         }
     }
 

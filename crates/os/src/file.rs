@@ -300,3 +300,6 @@ pub fn free_bytes(fd: impl AsFd) -> io::Result<u64> {
     let stat = rustix::fs::fstatvfs(fd)?;
     Ok(stat.f_bavail * stat.f_frsize)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,14 @@
 //! `RunResult`: the one versioned document that everything later reads.
 //!
-//! [`model`] holds the raw integers of a run, [`derive`] is the one place that computes numbers from them, [`document`] reads
-//! and writes the document.
+//! [`model`] holds the raw integers of a run, [`derive`] is the one place that computes numbers from them,
+//! [`document`] reads and writes the document.
 #![deny(missing_docs)]
 
 pub mod derive;
 pub mod document;
 pub mod model;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use document::{DocumentError, from_json, schema, to_json};
 pub use model::*;

@@ -1,4 +1,5 @@
-//! fio's coarse latency buckets. Their edges (750 ns, 10 µs …) lie inside bins of the histogram, so they are counted apart.
+//! fio's coarse latency buckets. Their edges (750 ns, 10 µs …) lie inside bins of the histogram, so they are counted
+//! apart.
 
 use crate::live::LiveCounter;
 use schemars::JsonSchema;
@@ -7,8 +8,8 @@ use serde::{Deserialize, Serialize};
 /// Buckets in all.
 const BUCKETS: usize = 32;
 
-/// I/O counts by completion latency, on the edges of fio's report: a value counts in the first bucket whose edge is above
-/// it. As in fio they are counted only where completion latency is measured.
+/// I/O counts by completion latency, on the edges of fio's report: a value counts in the first bucket whose edge is
+/// above it. As in fio they are counted only where completion latency is measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyBuckets {
     /// Below 1 µs; edges 2, 4, 10, 20, 50, 100, 250, 500, 750, 1000 ns.

@@ -1,7 +1,7 @@
 //! fio's histogram layout carried to 64 bits: 59 groups of 64 bins.
 //!
-//! Values below 128 have a bin each. Above, every power of two is cut into 64 bins of equal width, so a bin is never wider
-//! than 1/64 of its values. fio's own layout is the same with 29 groups.
+//! Values below 128 have a bin each. Above, every power of two is cut into 64 bins of equal width, so a bin is never
+//! wider than 1/64 of its values. fio's own layout is the same with 29 groups.
 
 use crate::live::LiveCounter;
 use schemars::JsonSchema;
@@ -106,9 +106,9 @@ impl HistogramBins {
         Self(newer.collect())
     }
 
-    /// The percentile `p` (0 < p ≤ 100) by fio's rule: the middle of the first bin at which the cumulative count reaches
-    /// p/100 of all. With `max`, the largest value that was recorded, the answer is never above it. `None` when the
-    /// histogram is empty.
+    /// The percentile `p` (0 < p ≤ 100) by fio's rule: the middle of the first bin at which the cumulative count
+    /// reaches p/100 of all. With `max`, the largest value that was recorded, the answer is never above it. `None`
+    /// when the histogram is empty.
     pub fn percentile(&self, p: f64, max: Option<u64>) -> Option<u64> {
         let wanted = rank(p, self.count());
         let mut cumulative = 0u64;
@@ -127,8 +127,9 @@ impl HistogramBins {
     }
 }
 
-/// How many of `count` values make `p` percent of them: the smallest k ≥ 1 with k ≥ p/100·count, exactly for the number
-/// that the double `p` is. (So 99.9 % of 1000 are 1000 values: the double next to 99.9 lies above it. fio has it so too.)
+/// How many of `count` values make `p` percent of them: the smallest k ≥ 1 with k ≥ p/100·count, exactly for the
+/// number that the double `p` is. (So 99.9 % of 1000 are 1000 values: the double next to 99.9 lies above it. fio has
+/// it so too.)
 fn rank(p: f64, count: u64) -> u64 {
     if !(p > 0.0 && p < 100.0) {
         return if p >= 100.0 { count } else { 1 };

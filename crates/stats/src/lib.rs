@@ -2,10 +2,12 @@
 //!
 //! Two halves:
 //!
-//! * **live** recorders ([`LiveLatency`], [`LiveBuckets`], [`LiveCounter`] …), written by exactly one thread with plain
-//!   loads and stores and readable by any other while they run; a [`SeqLock`] makes what a reader copies belong together;
-//! * **finished** summaries ([`Moments`], [`HistogramBins`], [`LatencyBuckets`], [`LatencySummary`]), each a commutative
-//!   monoid: `Default` is the neutral element and `merge` the operation, so that parts may be joined in any order.
+//! * **live** recorders ([`LiveLatency`], [`LiveBuckets`], [`LiveCounter`] …), written by exactly one thread with
+//!   plain loads and stores and readable by any other while they run; a [`SeqLock`] makes what a reader copies belong
+//!   together;
+//! * **finished** summaries ([`Moments`], [`HistogramBins`], [`LatencyBuckets`], [`LatencySummary`]), each a
+//!   commutative monoid: `Default` is the neutral element and `merge` the operation, so that parts may be joined in any
+//!   order.
 #![deny(missing_docs)]
 
 pub mod buckets;

@@ -55,8 +55,8 @@ impl Moments {
 
     /// Sample variance (divided by count − 1); 0 for fewer than two values.
     ///
-    /// The squares are taken about the whole part q of the mean, in integers: Σ(x−q)² = Σx² − n·q² − 2·q·r with
-    /// Σx = n·q + r. So a small spread about a large mean keeps all its digits. Only what is left of the mean, r/n < 1, is
+    /// The squares are taken about the whole part q of the mean, in integers: Σ(x−q)² = Σx² − n·q² − 2·q·r with Σx =
+    /// n·q + r. So a small spread about a large mean keeps all its digits. Only what is left of the mean, r/n < 1, is
     /// corrected in floating point.
     pub fn variance(&self) -> f64 {
         if self.count < 2 {

@@ -5,18 +5,19 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 /// Copies tried before the reader asks the writer to hold still.
 const OPTIMISTIC_TRIES: u32 = 8;
-/// Turns of the spin loop that a writer grants a reader which asked it to hold still (some tens of microseconds, several
-/// times what a copy of all histograms of a worker takes).
+/// Turns of the spin loop that a writer grants a reader which asked it to hold still (some tens of microseconds,
+/// several times what a copy of all histograms of a worker takes).
 const HOLD_SPINS: u32 = 1 << 12;
 /// Turns of the spin loop before a waiting reader gives its processor away.
 const READER_SPINS: u32 = 1 << 8;
 
 /// A sequence lock for one writer and any number of readers.
 ///
-/// The writer brackets a batch of updates with [`write`](Self::write); that costs it one load and two stores, no fence
-/// instruction on x86. A reader copies with [`read`](Self::read) and repeats when a batch came in between. A writer that
-/// does nothing but write would starve a reader whose copy takes longer than the writer's pauses; therefore a reader that
-/// failed a few times raises a flag, and the writer waits for it, for a bounded time, before it begins its next batch.
+/// The writer brackets a batch of updates with [`write`](Self::write); that costs it one load and two stores, no
+/// fence instruction on x86. A reader copies with [`read`](Self::read) and repeats when a batch came in between. A
+/// writer that does nothing but write would starve a reader whose copy takes longer than the writer's pauses;
+/// therefore a reader that failed a few times raises a flag, and the writer waits for it, for a bounded time, before
+/// it begins its next batch.
 #[derive(Debug, Default)]
 pub struct SeqLock {
     /// Odd while a batch is being written.
@@ -118,7 +119,8 @@ mod tests {
     use crate::LiveCounter;
     use std::sync::atomic::AtomicBool;
 
-    /// A writer that is almost always inside a batch, and a copy much longer than its pauses: all 512 cells must be equal.
+    /// A writer that is almost always inside a batch, and a copy much longer than its pauses: all 512 cells must be
+    /// equal.
     #[test]
     fn a_long_copy_is_whole_although_the_writer_never_rests() {
         let lock = SeqLock::default();

@@ -25,7 +25,8 @@ fn buckets_of(values: &[u64]) -> LatencyBuckets {
     buckets
 }
 
-/// Checks the laws for one summary type: `a·(b·c) = (a·b)·c = whole`, `a·b = b·a`, and that the empty summary changes nothing.
+/// Checks the laws for one summary type: `a·(b·c) = (a·b)·c = whole`, `a·b = b·a`, and that the empty summary changes
+/// nothing.
 fn laws<T: Clone + Default + PartialEq + std::fmt::Debug>(
     parts: [&[u64]; 3],
     of: impl Fn(&[u64]) -> T,
@@ -92,7 +93,10 @@ proptest! {
 
     /// Two passes over the values in floating point are the oracle.
     #[test]
-    fn mean_and_deviation_are_those_of_the_values(offset in 0u64..1 << 40, spread in prop::collection::vec(0u64..5000, 2..50)) {
+    fn mean_and_deviation_are_those_of_the_values(
+        offset in 0u64..1 << 40,
+        spread in prop::collection::vec(0u64..5000, 2..50),
+    ) {
         let mut moments = Moments::default();
         spread.iter().for_each(|&value| moments.add(offset + value));
         let count = spread.len() as f64;
@@ -100,7 +104,8 @@ proptest! {
         let squares: f64 = spread.iter().map(|&value| (value as f64 - mean).powi(2)).sum();
         let deviation = (squares / (count - 1.0)).sqrt();
         prop_assert!((moments.mean() - mean - offset as f64).abs() <= 1e-3);
-        prop_assert!((moments.stddev() - deviation).abs() <= 1e-9 * (1.0 + deviation), "{} {deviation}", moments.stddev());
+        let error = (moments.stddev() - deviation).abs();
+        prop_assert!(error <= 1e-9 * (1.0 + deviation), "{} {deviation}", moments.stddev());
     }
 
     #[test]

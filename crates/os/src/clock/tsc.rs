@@ -3,7 +3,7 @@
 use std::arch::x86_64::{__cpuid, __cpuid_count, _rdtsc};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use super::{FastClock, Line, NS_PER_S, monotonic_ns};
+use super::{FastClock, NS_PER_S, monotonic_ns};
 
 /// How long a measurement of the rate lasts.
 const MEASURE_NS: u64 = 1_500_000;
@@ -13,9 +13,34 @@ const PAIR_TRIES: u32 = 24;
 /// a short measurement and the steering of NTP (at most 500 ppm), well below what a wrong nominal frequency shows.
 const BELIEVABLE_PPB: u64 = 1_000_000;
 
+/// The time stamp counter and its line onto `CLOCK_MONOTONIC`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
+    /// Counter and clock at the same moment.
+    anchor_ticks: u64,
+    anchor_ns: u64,
+    /// Nanoseconds per tick times 2^64; below 2^64 because only counters faster than 1 GHz are taken.
+    ns_per_tick_q64: u64,
+}
+
+impl Line {
+    /// The clock now.
+    #[inline]
+    pub(super) fn now_ns(&self) -> u64 {
+        self.at(ticks())
+    }
+
+    /// The clock at `ticks`; a counter that reads before the anchor is taken as at the anchor.
+    #[inline]
+    fn at(&self, ticks: u64) -> u64 {
+        let elapsed = ticks.saturating_sub(self.anchor_ticks);
+        self.anchor_ns.wrapping_add(((u128::from(elapsed) * u128::from(self.ns_per_tick_q64)) >> 64) as u64)
+    }
+}
+
 /// The counter now. Not serialising: it can read a few nanoseconds early, within the stated error.
 #[inline(always)]
-pub(super) fn ticks() -> u64 {
+fn ticks() -> u64 {
     // SAFETY: RDTSC exists on every x86-64 CPU and Linux does not forbid it to user space unless prctl(PR_SET_TSC) was
     // called; `detect` is the only way to a clock that comes here and the kernel's clock source (read in the vDSO by
     // the same instruction) is the counter itself.
@@ -202,5 +227,50 @@ fn perf_time_conversion() -> Option<(u32, u16)> {
             (base.add(TIME_MULT).cast::<u32>().read_volatile(), base.add(TIME_SHIFT).cast::<u16>().read_volatile());
         libc::munmap(page, page_bytes);
         (capabilities & CAP_USER_TIME != 0).then_some(conversion)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_maps_ticks_without_overflow_and_never_before_its_anchor() {
+        // 2.5 GHz: 0.4 ns per tick.
+        let line = Line { anchor_ticks: 1000, anchor_ns: 77, ns_per_tick_q64: (0.4 * 2f64.powi(64)) as u64 };
+        assert_eq!(line.at(1000), 77);
+        assert_eq!(line.at(0), 77, "a counter that reads early is at the anchor");
+        // 0.4 is no binary fraction: the product may fall 1 short of the exact value.
+        assert!((1_000_000_076..=1_000_000_077).contains(&line.at(1000 + 2_500_000_000)));
+        let century_ticks = 100 * 365 * 86_400 * 2_500_000_000u64;
+        assert!(line.at(century_ticks).abs_diff(century_ticks / 5 * 2) < 1000, "a century on, still right to 1 µs");
+    }
+
+    #[test]
+    fn a_clock_that_has_drifted_an_hour_still_gives_deadlines_the_system_understands() {
+        let mut clock = FastClock::detect();
+        let Some(line) = &mut clock.line else { return };
+        line.anchor_ns += 3600 * NS_PER_S;
+        assert!(clock.drift_ns().abs_diff(3_600_000_000_000) < 1_000_000_000);
+        let deadline = clock.to_monotonic_ns(clock.now_ns());
+        assert!(deadline.abs_diff(monotonic_ns()) < 60 * NS_PER_S);
+    }
+
+    /// Whatever source the rate is taken from, it is that of the counter.
+    #[test]
+    fn stated_rates_agree_with_the_measured_one() {
+        if !kernel_counts_by_tsc() || !invariant() {
+            return;
+        }
+        let measured = measure(pair()).unwrap();
+        for stated in [from_kernel(), from_cpuid()].into_iter().flatten() {
+            let difference = difference_ppb(stated.ticks_per_s, measured.ticks_per_s);
+            assert!(difference <= BELIEVABLE_PPB, "{} is {difference} ppb off", stated.source);
+        }
+    }
+
+    #[test]
+    fn time_is_steered_by_a_few_hundred_ppm_at_most() {
+        assert!((steering() - 1.0).abs() < 0.01, "{}", steering());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{FileType, Mode, OFlags, Stat};
@@ -41,7 +41,7 @@ pub(super) fn facts_at(path: &Path) -> io::Result<Facts> {
     if at_path.kind == Kind::Block {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         if let Ok(fd) = rustix::fs::open(path, flags, Mode::empty()) {
-            return facts((&fd).into());
+            return facts(fd.as_fd());
         }
     }
     Ok(at_path)

@@ -147,7 +147,8 @@ impl Direction {
         self.bytes == 0 && self.issued_ios() == 0
     }
 
-    /// Sets [`bandwidth_share`](Self::bandwidth_share) from the bandwidth of the group. fio takes the mean without its fraction.
+    /// Sets [`bandwidth_share`](Self::bandwidth_share) from the bandwidth of the group. fio takes the mean without
+    /// its fraction.
     pub(super) fn set_share(&mut self, group_bw_bytes: u64) {
         let share = percent(self.bandwidth_kib.mean.trunc(), group_bw_bytes as f64 / 1024.0);
         self.bandwidth_share = share.min(100.0);

@@ -10,7 +10,8 @@ pub struct Disk<'a> {
     pub used: &'a DiskUse,
     /// Time with I/O in flight in percent of the window, at most 100.
     pub util_percent: f64,
-    /// Of the devices it is made of: their mean, whole numbers rounded down, as in fio. `None` when it is made of none.
+    /// Of the devices it is made of: their mean, whole numbers rounded down, as in fio. `None` when it is made of
+    /// none.
     pub aggregate: Option<DiskCounts>,
     /// The devices it is made of.
     pub members: Vec<Disk<'a>>,

@@ -17,8 +17,8 @@ pub struct Percentile {
 pub struct Latency {
     /// Moments and bins, merged over the members.
     pub summary: LatencySummary,
-    /// The percentiles that the job asked for: `None` when they are not wanted for this kind or no histogram was kept. None is
-    /// above the largest latency (fio's may be: it shows the middle of a bin).
+    /// The percentiles that the job asked for: `None` when they are not wanted for this kind or no histogram was
+    /// kept. None is above the largest latency (fio's may be: it shows the middle of a bin).
     pub percentiles: Option<Vec<Percentile>>,
 }
 
@@ -64,7 +64,8 @@ impl Latency {
         self.summary.moments.stddev()
     }
 
-    /// The non-empty bins of fio's own histogram, as `(nanoseconds, count)`: what lies beyond its last bin is counted there.
+    /// The non-empty bins of fio's own histogram, as `(nanoseconds, count)`: what lies beyond its last bin is counted
+    /// there.
     pub fn fio_bins(&self) -> Vec<(u64, u64)> {
         let mut bins: Vec<(u64, u64)> = Vec::with_capacity(self.summary.bins.0.len());
         for &(bin, count) in &self.summary.bins.0 {
@@ -77,7 +78,8 @@ impl Latency {
         bins
     }
 
-    /// Whether some latency lies beyond fio's histogram (above 17 s), so that [`fio_bins`](Self::fio_bins) shows it too small.
+    /// Whether some latency lies beyond fio's histogram (above 17 s), so that [`fio_bins`](Self::fio_bins) shows it
+    /// too small.
     pub fn exceeds_fio_bins(&self) -> bool {
         self.summary.bins.0.last().is_some_and(|&(bin, _)| (FIO_BINS..BINS).contains(&usize::from(bin)))
     }

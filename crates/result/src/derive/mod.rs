@@ -4,14 +4,15 @@
 //!
 //! * A time is rounded up to whole milliseconds for a direction and down for a worker.
 //! * A rate is 1000·n / ms, in integers for bytes, in floating point for I/Os.
-//! * Latencies of several workers are pooled exactly. *Samples* of bandwidth and IOPS are added up instead, because the workers
-//!   ran side by side: the minimum of a group is the sum of its members' minima, likewise maximum and mean; its spread is that
-//!   within the members, their distance from each other left out.
+//! * Latencies of several workers are pooled exactly. *Samples* of bandwidth and IOPS are added up instead, because
+//!   the workers ran side by side: the minimum of a group is the sum of its members' minima, likewise maximum and mean;
+//!   its spread is that within the members, their distance from each other left out.
 
 mod direction;
 mod disk;
 mod group;
 mod latency;
+pub mod leaves;
 mod report;
 
 pub use direction::{Direction, Kind, Samples};
@@ -25,8 +26,8 @@ use crate::model::{End, RunResult};
 /// Exit code of a run that a signal ended.
 pub const EXIT_SIGNAL: u8 = 128;
 
-/// fio's exit code: 128 when a signal ended the run, else the number of workers that failed (255 when there are more, where
-/// fio would start again at 0). Errors that a job was told to go on after do not count.
+/// fio's exit code: 128 when a signal ended the run, else the number of workers that failed (255 when there are more,
+/// where fio would start again at 0). Errors that a job was told to go on after do not count.
 pub fn exit_code(run: &RunResult) -> u8 {
     if matches!(run.end, End::Signal(_)) {
         return EXIT_SIGNAL;

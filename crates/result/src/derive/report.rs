@@ -47,8 +47,8 @@ pub struct Report<'a> {
     pub major_faults: u64,
     /// Minor faults.
     pub minor_faults: u64,
-    /// Share of I/Os by depth at issue, percent: 1, 2, 4, 8, 16, 32, 64 and above. They add up to 100. (fio counts syncs in the
-    /// parts and not in the whole, so that its shares may exceed 100.)
+    /// Share of I/Os by depth at issue, percent: 1, 2, 4, 8, 16, 32, 64 and above. They add up to 100. (fio counts
+    /// syncs in the parts and not in the whole, so that its shares may exceed 100.)
     pub depth_shares: [f64; 7],
     /// Share of I/Os by size of the submit call, percent: 0, 4, 8, 16, 32, 64, above.
     pub submit_shares: [f64; 7],
@@ -84,8 +84,8 @@ impl Report<'_> {
 
 /// All entries of a run, in fio's order.
 ///
-/// A worker joins the entry before it when its job has `group_reporting` and is of the same group. So, as in fio, a job
-/// without it begins an entry that later jobs with it join.
+/// A worker joins the entry before it when its job has `group_reporting` and is of the same group. So, as in fio, a
+/// job without it begins an entry that later jobs with it join.
 pub fn reports(run: &RunResult) -> Vec<Report<'_>> {
     let joins = |before: &WorkerResult, next: &WorkerResult| next.job.reporting.group && next.group == before.group;
     let elapsed_ms = u64::try_from(run.taken_unix_ms.saturating_sub(run.started_unix_ms)).unwrap_or(0);

@@ -1,0 +1,283 @@
+//! `libaio`: Linux's own asynchronous interface (`io_submit`), by raw system calls; the C library of that name is not
+//! needed.
+//!
+//! It is asynchronous only with `O_DIRECT`: a buffered `io_submit` does the I/O before it returns. Flushes and trims are
+//! done in the calling thread, after what came before them has been submitted, as fio does.
+
+use std::sync::Arc;
+
+use iostrata_os::io::syscall;
+
+use crate::api::{
+    Availability, Caps, Completion, Completions, Deadline, Engine, EngineConfig, EngineError, EngineSpec, FileTable,
+    Granted, Instance, Io, Op, Stuck,
+};
+use crate::arena::SlotArena;
+use crate::blocking::{buffer, descriptor, without_data};
+use crate::flight::{Flight, drain, drop_deadline, remaining};
+
+/// The registry's row.
+pub(crate) const SPEC: EngineSpec = EngineSpec {
+    name: "libaio",
+    caps: Caps { synchronous: false, diskless: false, extends: true, virtual_time: false },
+    doc: "Linux's io_submit; asynchronous with direct=1",
+    availability,
+    make,
+};
+
+/// `struct iocb` of `linux/aio_abi.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Iocb {
+    data: u64,
+    /// `aio_key` and `aio_rw_flags`, whose order depends on the byte order; both stay 0.
+    key_and_flags: [u32; 2],
+    opcode: u16,
+    priority: i16,
+    fd: u32,
+    buffer: u64,
+    bytes: u64,
+    offset: i64,
+    reserved: u64,
+    flags: u32,
+    event_fd: u32,
+}
+
+/// `IOCB_CMD_PREAD` and `IOCB_CMD_PWRITE`.
+const PREAD: u16 = 0;
+const PWRITE: u16 = 1;
+
+/// `struct io_event` of `linux/aio_abi.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Event {
+    data: u64,
+    request: u64,
+    result: i64,
+    result2: i64,
+}
+
+/// The kernel's name of a context.
+type Context = usize;
+
+fn io_setup(depth: u32) -> Result<Context, i32> {
+    let mut context: Context = 0;
+    // SAFETY: the kernel writes the context's name to a live local.
+    match unsafe { syscall(libc::SYS_io_setup, [depth as usize, &raw mut context as usize, 0, 0, 0, 0]) } {
+        0 => Ok(context),
+        error => Err(-error as i32),
+    }
+}
+
+fn availability() -> Availability {
+    // A depth of 0 is refused by a kernel that has the call.
+    match io_setup(0) {
+        Err(libc::ENOSYS | libc::EPERM) => Availability::Missing(
+            "the kernel refuses io_setup: it was built without CONFIG_AIO, or a container's seccomp filter forbids \
+             it; ioengine=io_uring or psync may work"
+                .into(),
+        ),
+        _ => Availability::Here,
+    }
+}
+
+fn make(_: &EngineConfig) -> Result<Instance, EngineError> {
+    Ok(Instance::Async(Box::new(Libaio { files: FileTable::default(), attached: None })))
+}
+
+struct Libaio {
+    files: FileTable,
+    attached: Option<Attached>,
+}
+
+struct Attached {
+    context: Context,
+    flight: Flight,
+    /// One control block per slot; the kernel copies it in `io_submit` and keeps its address as a name.
+    blocks: Box<[Iocb]>,
+    /// What the next `io_submit` takes.
+    batch: Vec<*mut Iocb>,
+    events: Box<[Event]>,
+}
+
+impl Attached {
+    /// Fills the slot's control block and puts it into the batch.
+    fn stage(&mut self, io: &Io, fd: i32) {
+        let block = &mut self.blocks[io.slot as usize];
+        *block = Iocb {
+            data: u64::from(io.slot),
+            opcode: if io.op == Op::Write { PWRITE } else { PREAD },
+            fd: fd as u32,
+            buffer: buffer(self.flight.arena(), io) as u64,
+            bytes: u64::from(io.len),
+            offset: io.offset as i64,
+            ..Iocb::default()
+        };
+        self.batch.push(block);
+        self.flight.take(io.slot);
+    }
+
+    /// Submits the batch; whether the kernel took all of it. What it did not take is out of flight again.
+    fn submit_batch(&mut self, done: &mut Completions) -> Result<bool, EngineError> {
+        let mut first = 0;
+        let mut failure = Ok(());
+        while first < self.batch.len() {
+            let rest = &mut self.batch[first..];
+            // SAFETY: each pointer is a block of ours that describes bytes of a lent slot; the kernel copies the blocks
+            // and has the bytes until the request's event.
+            let taken = unsafe {
+                syscall(libc::SYS_io_submit, [self.context, rest.len(), rest.as_mut_ptr() as usize, 0, 0, 0])
+            };
+            match taken {
+                1.. => first += taken as usize,
+                // The queue is full, or the system short of memory: the caller tries again.
+                0 => break,
+                error if matches!(-error as i32, libc::EAGAIN | libc::EINTR | libc::ENOMEM) => break,
+                error if matches!(-error as i32, libc::EBADF | libc::EINVAL | libc::EFAULT | libc::EOPNOTSUPP) => {
+                    // It speaks of the first block of the batch only: that request has failed, the others go on.
+                    self.flight.complete(self.slot_of(first), error as i32, done);
+                    first += 1;
+                }
+                error => {
+                    failure = Err(EngineError::System { call: "io_submit", errno: -error as i32 });
+                    break;
+                }
+            }
+        }
+        let whole = first == self.batch.len();
+        while self.batch.len() > first {
+            let slot = self.slot_of(self.batch.len() - 1);
+            self.batch.pop();
+            self.flight.give_back(slot);
+        }
+        failure.map(|()| whole)
+    }
+
+    /// The slot of the batch's `index`-th block.
+    fn slot_of(&self, index: usize) -> u32 {
+        // The address is that of an element of `blocks`.
+        let bytes = self.batch[index] as usize - self.blocks.as_ptr() as usize;
+        (bytes / size_of::<Iocb>()) as u32
+    }
+
+    fn reap(&mut self, min: u32, until: Deadline, done: &mut Completions) -> Result<(), EngineError> {
+        let in_flight = self.flight.count();
+        if in_flight == 0 {
+            return Ok(());
+        }
+        let min = if until == Deadline::Now { 0 } else { min.min(in_flight) };
+        let timeout = remaining(if min == 0 { Deadline::Now } else { until });
+        let timeout = timeout.as_ref().map_or(0, |timeout| std::ptr::from_ref(timeout) as usize);
+        let events = self.events.as_mut_ptr() as usize;
+        // SAFETY: `events` has room for every request in flight; the timeout is a live local or none.
+        let count = unsafe {
+            syscall(libc::SYS_io_getevents, [self.context, min as usize, in_flight as usize, events, timeout, 0])
+        };
+        match count {
+            0.. => {
+                for event in &self.events[..count as usize] {
+                    self.flight.complete(event.data as u32, event.result as i32, done);
+                }
+                Ok(())
+            }
+            error if -error as i32 == libc::EINTR => Ok(()),
+            error => Err(EngineError::System { call: "io_getevents", errno: -error as i32 }),
+        }
+    }
+
+    fn quiesce(&mut self, until: Deadline, done: &mut Completions) -> Stuck {
+        for slot in 0..self.blocks.len() {
+            if self.flight.is_flying(slot) {
+                self.cancel(slot, done);
+            }
+        }
+        drain(until, done, |done| {
+            self.reap(u32::MAX, until, done)?;
+            Ok(self.flight.count())
+        });
+        self.flight.stuck()
+    }
+
+    /// Asks the kernel to forget a request. Most devices cannot; then its event comes in its own time.
+    fn cancel(&mut self, slot: usize, done: &mut Completions) {
+        let mut event = Event::default();
+        let block = &raw mut self.blocks[slot] as usize;
+        // SAFETY: the block is the one that was submitted; the event is a live local.
+        let answer = unsafe { syscall(libc::SYS_io_cancel, [self.context, block, &raw mut event as usize, 0, 0, 0]) };
+        // Kernels before 3.11 answer 0 and give the event here; later ones answer EINPROGRESS and queue it.
+        if answer == 0 {
+            self.flight.complete(slot as u32, event.result as i32, done);
+        }
+    }
+}
+
+impl Engine for Libaio {
+    fn attach(&mut self, files: &FileTable, slots: Arc<SlotArena>, depth: u32) -> Result<Granted, EngineError> {
+        let context = io_setup(depth).map_err(|errno| match errno {
+            libc::EAGAIN => EngineError::Unsupported(format!(
+                "io_setup({depth}) failed: the system's limit of requests is reached; raise it with \
+                 sysctl fs.aio-max-nr=1048576, or lower iodepth"
+            )),
+            errno => EngineError::System { call: "io_setup", errno },
+        })?;
+        self.files = files.clone();
+        self.attached = Some(Attached {
+            context,
+            blocks: vec![Iocb::default(); slots.slots() as usize].into(),
+            batch: Vec::with_capacity(depth as usize),
+            events: vec![Event::default(); depth as usize].into(),
+            flight: Flight::new(slots),
+        });
+        let mut notes = Vec::new();
+        if !files.direct && depth > 1 {
+            notes.push("libaio without direct=1 works one request at a time: io_submit returns when it is done".into());
+        }
+        Ok(Granted { depth, used: Vec::new(), notes })
+    }
+
+    fn submit(&mut self, ios: &[Io], done: &mut Completions) -> Result<usize, EngineError> {
+        let Some(attached) = &mut self.attached else { return Ok(0) };
+        let mut taken = 0;
+        for run in ios.chunk_by(|one, next| in_background(one) && in_background(next)) {
+            if in_background(&run[0]) {
+                attached.batch.clear();
+                run.iter().for_each(|io| attached.stage(io, descriptor(&self.files, io.file)));
+                let whole = attached.submit_batch(done);
+                taken += attached.batch.len();
+                if !whole? {
+                    break;
+                }
+            } else {
+                let result = without_data(descriptor(&self.files, run[0].file), &run[0]);
+                done.push(Completion { slot: run[0].slot, result });
+                taken += 1;
+            }
+        }
+        Ok(taken)
+    }
+
+    fn reap(&mut self, min: u32, until: Deadline, done: &mut Completions) -> Result<(), EngineError> {
+        self.attached.as_mut().map_or(Ok(()), |attached| attached.reap(min, until, done))
+    }
+
+    fn quiesce(&mut self, until: Deadline, done: &mut Completions) -> Stuck {
+        self.attached.as_mut().map_or_else(Stuck::default, |attached| attached.quiesce(until, done))
+    }
+}
+
+/// Whether the kernel carries out such a request by itself.
+fn in_background(io: &Io) -> bool {
+    matches!(io.op, Op::Read | Op::Write)
+}
+
+impl Drop for Libaio {
+    fn drop(&mut self) {
+        let Some(attached) = &mut self.attached else { return };
+        if attached.flight.count() > 0 && !attached.quiesce(drop_deadline(), &mut Vec::new()).slots.is_empty() {
+            // io_destroy would wait for them without end. The context stays, as their memory does.
+            return;
+        }
+        // SAFETY: the context is ours and nothing is in flight in it.
+        unsafe { syscall(libc::SYS_io_destroy, [attached.context, 0, 0, 0, 0, 0]) };
+    }
+}

@@ -1,0 +1,444 @@
+//! `io_uring`: Linux's ring of requests and ring of completions.
+//!
+//! `submit` puts entries into the ring and enters the kernel once for all of them; `reap` looks at the completion ring
+//! first and enters only to wait. A trim has no ring operation in common kernels and is done in the calling thread, as
+//! fio does; so is a flush with `hipri`, whose rings take nothing but reads and writes.
+
+mod ring;
+
+use std::cell::UnsafeCell;
+use std::sync::Arc;
+
+use io_uring::{Probe, opcode, squeue, types};
+use iostrata_os::io::syscall;
+use iostrata_spec::EngineOptions;
+
+use self::ring::{GETEVENTS, Ring, SQ_WAKEUP, Wish};
+use crate::api::{
+    Availability, Caps, Completion, Completions, Deadline, Engine, EngineConfig, EngineError, EngineSpec, FileTable,
+    Granted, Instance, Io, Op, Stuck,
+};
+use crate::arena::SlotArena;
+use crate::blocking::{buffer, descriptor, without_data};
+use crate::flight::{Flight, drain, drop_deadline, over};
+
+/// The registry's row.
+pub(crate) const SPEC: EngineSpec = EngineSpec {
+    name: "io_uring",
+    caps: Caps { synchronous: false, diskless: false, extends: true, virtual_time: false },
+    doc: "Linux's io_uring",
+    availability,
+    make,
+};
+
+/// The mark of a cancellation among the completions.
+const CANCEL: u64 = u64::MAX;
+
+/// The most bytes that the kernel registers as one buffer.
+const MAX_BUFFER_BYTES: usize = 1 << 30;
+
+/// How often `reap` looks at the ring before it sleeps, when a kernel thread submits: that mode exists to make no calls.
+const SPINS: u32 = 4000;
+
+fn availability() -> Availability {
+    // Without parameters the call fails in any case; how, tells whether it is allowed.
+    // SAFETY: a null pointer for the kernel to refuse.
+    match -unsafe { syscall(libc::SYS_io_uring_setup, [1, 0, 0, 0, 0, 0]) } as i32 {
+        errno @ (libc::ENOSYS | libc::EPERM) => Availability::Missing(refusal(errno)),
+        _ => Availability::Here,
+    }
+}
+
+/// Why the kernel does not let us have a ring.
+fn refusal(errno: i32) -> String {
+    if errno == libc::ENOSYS {
+        return "this kernel has no io_uring (Linux 5.1 brought it), or a container's seccomp filter hides it; \
+                ioengine=libaio may work"
+            .into();
+    }
+    let policy = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").unwrap_or_default();
+    match policy.trim() {
+        "1" => "io_uring is kept for privileged users (sysctl kernel.io_uring_disabled=1): run as root or as a member \
+                of the group in kernel.io_uring_group, or use ioengine=libaio"
+            .into(),
+        "2" => "io_uring is switched off for everybody (sysctl kernel.io_uring_disabled=2); root can allow it with \
+                sysctl kernel.io_uring_disabled=0, or use ioengine=libaio"
+            .into(),
+        _ => "the kernel forbids io_uring here, as the seccomp filter of many containers does; \
+              ioengine=libaio may work"
+            .into(),
+    }
+}
+
+fn make(config: &EngineConfig) -> Result<Instance, EngineError> {
+    Ok(Instance::Async(Box::new(Uring { options: config.options.clone(), attached: None })))
+}
+
+struct Uring {
+    options: EngineOptions,
+    attached: Option<Attached>,
+}
+
+struct Attached {
+    // Before `flight`: the ring goes first, then the memory that it could point to.
+    ring: Ring,
+    flight: Flight,
+    files: FileTable,
+    registered_files: bool,
+    transfer: Transfer,
+    /// The kernel has refused a polled request.
+    poll_refused: bool,
+    /// The kernel does not know how to cancel everything at once.
+    cancel_any_refused: bool,
+}
+
+/// How reads and writes name their memory.
+enum Transfer {
+    /// By address.
+    Plain,
+    /// By address in a vector of one, kept per slot until the request ends.
+    Vectored(Box<[UnsafeCell<libc::iovec>]>),
+    /// By registered buffer; each holds so many slots.
+    Fixed { slots_per_buffer: u32 },
+}
+
+impl Attached {
+    /// The ring's entry for a request.
+    fn entry(&self, io: &Io) -> squeue::Entry {
+        let fd = types::Fd(if self.registered_files { io.file as i32 } else { descriptor(&self.files, io.file) });
+        let address = buffer(self.flight.arena(), io);
+        let write = io.op == Op::Write;
+        let entry = match (&self.transfer, io.op) {
+            (_, Op::Sync | Op::Trim) => opcode::Fsync::new(fd).build(),
+            (_, Op::DataSync) => opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
+            (Transfer::Plain, _) if write => opcode::Write::new(fd, address, io.len).offset(io.offset).build(),
+            (Transfer::Plain, _) => opcode::Read::new(fd, address, io.len).offset(io.offset).build(),
+            (Transfer::Fixed { slots_per_buffer }, _) => {
+                let index = (io.slot / slots_per_buffer) as u16;
+                if write {
+                    opcode::WriteFixed::new(fd, address, io.len, index).offset(io.offset).build()
+                } else {
+                    opcode::ReadFixed::new(fd, address, io.len, index).offset(io.offset).build()
+                }
+            }
+            (Transfer::Vectored(vectors), _) => {
+                let vector = vectors[io.slot as usize].get();
+                // SAFETY: the slot is not in flight, so the kernel does not look at its vector.
+                unsafe { vector.write(libc::iovec { iov_base: address.cast(), iov_len: io.len as usize }) };
+                if write {
+                    opcode::Writev::new(fd, vector, 1).offset(io.offset).build()
+                } else {
+                    opcode::Readv::new(fd, vector, 1).offset(io.offset).build()
+                }
+            }
+        };
+        let entry = if self.registered_files { entry.flags(squeue::Flags::FIXED_FILE) } else { entry };
+        entry.user_data(u64::from(io.slot))
+    }
+
+    /// Puts a request into the submission queue; whether there was room.
+    fn push(&mut self, io: &Io) -> bool {
+        let entry = self.entry(io);
+        // SAFETY: the entry's memory is a slot that is lent until its completion, or a vector that stays as long.
+        let pushed = unsafe { self.ring.queues.submission().push(&entry) }.is_ok();
+        if pushed {
+            self.flight.take(io.slot);
+        }
+        pushed
+    }
+
+    /// Hands what is in the submission queue to the kernel. What it does not take now stays there for the next time.
+    fn flush(&mut self) -> Result<(), EngineError> {
+        let entered = if self.ring.sq_poll {
+            if !self.ring.queues.submission().need_wakeup() {
+                return Ok(());
+            }
+            self.ring.enter(0, SQ_WAKEUP)
+        } else {
+            match self.ring.unsubmitted() {
+                0 => return Ok(()),
+                waiting => self.ring.enter(waiting, 0),
+            }
+        };
+        match entered {
+            Ok(_) | Err(libc::EAGAIN | libc::EBUSY | libc::EINTR) => Ok(()),
+            Err(errno) => Err(EngineError::System { call: "io_uring_enter", errno }),
+        }
+    }
+
+    /// Hands back what is in the completion ring.
+    fn harvest(&mut self, done: &mut Completions) {
+        for entry in self.ring.queues.completion() {
+            if entry.user_data() == CANCEL {
+                self.cancel_any_refused |= entry.result() == -libc::EINVAL;
+                continue;
+            }
+            self.poll_refused |= self.ring.polled && entry.result() == -libc::EOPNOTSUPP;
+            self.flight.complete(entry.user_data() as u32, entry.result(), done);
+        }
+    }
+
+    fn submit(&mut self, ios: &[Io], done: &mut Completions) -> Result<usize, EngineError> {
+        let mut taken = 0;
+        for io in ios {
+            if self.in_ring(io.op) {
+                if !self.push(io) {
+                    self.flush()?;
+                    if !self.push(io) {
+                        break;
+                    }
+                }
+            } else {
+                self.flush()?;
+                done.push(Completion { slot: io.slot, result: without_data(descriptor(&self.files, io.file), io) });
+            }
+            taken += 1;
+        }
+        self.flush()?;
+        Ok(taken)
+    }
+
+    /// Whether the ring carries out such a request.
+    fn in_ring(&self, op: Op) -> bool {
+        match op {
+            Op::Read | Op::Write => true,
+            Op::Sync | Op::DataSync => !self.ring.polled,
+            Op::Trim => false,
+        }
+    }
+
+    fn reap(&mut self, min: u32, until: Deadline, done: &mut Completions) -> Result<(), EngineError> {
+        let left_when_done = self.flight.count().saturating_sub(min);
+        self.harvest(done);
+        if self.flight.count() > left_when_done && until != Deadline::Now {
+            self.wait(left_when_done, until, done)?;
+        } else if min == 0 || self.flight.count() > left_when_done {
+            self.look(done)?;
+        }
+        Ok(())
+    }
+
+    /// Brings to light what has ended, without waiting.
+    fn look(&mut self, done: &mut Completions) -> Result<(), EngineError> {
+        if self.flight.count() > 0 && self.ring.hidden_completions() {
+            let waiting = if self.ring.sq_poll { 0 } else { self.ring.unsubmitted() };
+            self.expect(self.ring.enter(waiting, GETEVENTS))?;
+            self.harvest(done);
+            Ok(())
+        } else {
+            self.flush()
+        }
+    }
+
+    /// Waits until no more than `left` are in flight, the deadline, or a signal.
+    fn wait(&mut self, left: u32, until: Deadline, done: &mut Completions) -> Result<(), EngineError> {
+        if self.ring.sq_poll {
+            self.flush()?;
+            for _ in 0..SPINS {
+                self.harvest(done);
+                if self.flight.count() <= left {
+                    return Ok(());
+                }
+                std::hint::spin_loop();
+            }
+        }
+        while self.flight.count() > left {
+            let (waiting, flags) = if self.ring.sq_poll {
+                (0, if self.ring.queues.submission().need_wakeup() { SQ_WAKEUP } else { 0 })
+            } else {
+                (self.ring.unsubmitted(), 0)
+            };
+            let mut entered = self.ring.enter_wait(waiting, self.flight.count() - left, flags, until);
+            let held = self.flight.count() - self.ring.unsubmitted();
+            if matches!(entered, Err(libc::EAGAIN | libc::EBUSY)) && held > 0 && !self.ring.sq_poll {
+                // The kernel takes no more for now: wait for what it has.
+                entered = self.ring.enter_wait(0, held.min(self.flight.count() - left), flags, until);
+            }
+            self.harvest(done);
+            if self.expect(entered)? || over(until) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sorts an enter's end: whether it says that waiting is over, or that the ring is broken.
+    fn expect(&self, entered: Result<u32, i32>) -> Result<bool, EngineError> {
+        match entered {
+            Ok(_) => Ok(false),
+            Err(libc::EINTR | libc::ETIME | libc::EAGAIN | libc::EBUSY) => Ok(true),
+            Err(errno) => Err(EngineError::System { call: "io_uring_enter", errno }),
+        }
+    }
+
+    fn quiesce(&mut self, until: Deadline, done: &mut Completions) -> Stuck {
+        if self.flight.count() > 0 && !self.ring.polled {
+            self.cancel(opcode::AsyncCancel2::new(types::CancelBuilder::any()).build(), done);
+            if self.cancel_any_refused {
+                let flying: Vec<_> = self.flight.iter().collect();
+                for slot in flying {
+                    self.cancel(opcode::AsyncCancel::new(u64::from(slot)).build(), done);
+                }
+            }
+        }
+        drain(until, done, |done| {
+            self.reap(u32::MAX, until, done)?;
+            Ok(self.flight.count())
+        });
+        self.flight.stuck()
+    }
+
+    /// Asks the kernel to forget requests. What it cannot recall (a device's) ends in its own time.
+    fn cancel(&mut self, entry: squeue::Entry, done: &mut Completions) {
+        // An error here shows in the drain that follows.
+        let _ = self.flush();
+        // SAFETY: a cancellation points to no memory.
+        if unsafe { self.ring.queues.submission().push(&entry.user_data(CANCEL)) }.is_ok() {
+            let _ = self.flush();
+        }
+        self.harvest(done);
+    }
+}
+
+impl Uring {
+    fn attach(&self, files: &FileTable, slots: Arc<SlotArena>, depth: u32) -> Result<(Attached, Granted), EngineError> {
+        let options = &self.options;
+        if options.polled && !files.direct {
+            return Err(EngineError::Unsupported(
+                "hipri=1 polls for completions, which the kernel does for direct I/O only: add direct=1".into(),
+            ));
+        }
+        let wish =
+            Wish { entries: depth, polled: options.polled, sq_poll: options.sq_poll, sq_poll_cpu: options.sq_poll_cpu };
+        let (ring, mut used) = Ring::new(wish).map_err(|errno| setup_error(errno, wish))?;
+        let mut notes = Vec::new();
+        let granted = depth.min(ring.queues.params().sq_entries());
+        if granted < depth {
+            notes.push(format!("iodepth is {granted}, not {depth}: a ring holds no more"));
+        }
+        // As fio does, a kernel thread that submits gets the files registered.
+        let registered_files = options.register_files || options.sq_poll;
+        if registered_files {
+            ring.queues.submitter().register_files(&files.descriptors).map_err(|error| {
+                registration_error("registerfiles=1", "its files", &error, "the limit of open files (ulimit -n)")
+            })?;
+            used.push("registered files".into());
+        }
+        let transfer = transfer(&ring, options, &slots, &mut notes)?;
+        match &transfer {
+            Transfer::Plain => {}
+            Transfer::Vectored(_) => used.push("vectored".into()),
+            Transfer::Fixed { .. } => used.push("fixed buffers".into()),
+        }
+        let attached = Attached {
+            ring,
+            flight: Flight::new(slots),
+            files: files.clone(),
+            registered_files,
+            transfer,
+            poll_refused: false,
+            cancel_any_refused: false,
+        };
+        Ok((attached, Granted { depth: granted, used, notes }))
+    }
+}
+
+/// Decides how memory is named, and registers it if that is asked.
+fn transfer(
+    ring: &Ring,
+    options: &EngineOptions,
+    slots: &SlotArena,
+    notes: &mut Vec<String>,
+) -> Result<Transfer, EngineError> {
+    if options.fixed_buffers {
+        let slots_per_buffer = (MAX_BUFFER_BYTES / slots.slot_bytes()).clamp(1, u32::MAX as usize) as u32;
+        let buffers: Vec<libc::iovec> = (0..slots.slots())
+            .step_by(slots_per_buffer as usize)
+            .map(|first| libc::iovec {
+                iov_base: slots.ptr(first).cast(),
+                iov_len: slots_per_buffer.min(slots.slots() - first) as usize * slots.slot_bytes(),
+            })
+            .collect();
+        // SAFETY: the arena outlives the ring: both are dropped together, and leaked together when requests are stuck.
+        unsafe { ring.queues.submitter().register_buffers(&buffers) }.map_err(|error| {
+            registration_error("fixedbufs=1", "its buffers", &error, "the limit of locked memory (ulimit -l)")
+        })?;
+        return Ok(Transfer::Fixed { slots_per_buffer });
+    }
+    let mut probe = Probe::new();
+    let plain = ring.queues.submitter().register_probe(&mut probe).is_ok() && probe.is_supported(opcode::Read::CODE);
+    if plain && !options.vectored {
+        return Ok(Transfer::Plain);
+    }
+    if !options.vectored {
+        notes.push("requests are vectored: plain ones need Linux 5.6".into());
+    }
+    let empty = || UnsafeCell::new(libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 });
+    Ok(Transfer::Vectored((0..slots.slots()).map(|_| empty()).collect()))
+}
+
+fn registration_error(option: &str, what: &str, error: &std::io::Error, likely: &str) -> EngineError {
+    EngineError::Unsupported(format!("{option}: the kernel does not register {what}: {error}; look at {likely}"))
+}
+
+fn setup_error(errno: i32, wish: Wish) -> EngineError {
+    match (errno, wish.sq_poll_cpu) {
+        (libc::ENOSYS, _) => EngineError::Unsupported(refusal(errno)),
+        (libc::EPERM, _) if !wish.sq_poll => EngineError::Unsupported(refusal(errno)),
+        (libc::EPERM, _) => {
+            EngineError::Unsupported("sqthread_poll=1 needs CAP_SYS_NICE or root before Linux 5.13".into())
+        }
+        (libc::ENOMEM, _) => EngineError::Unsupported(format!(
+            "io_uring_setup({}) failed: out of memory that may be locked; raise ulimit -l or lower iodepth",
+            wish.entries
+        )),
+        (libc::EINVAL, Some(cpu)) if wish.sq_poll => {
+            EngineError::Unsupported(format!("sqthread_poll_cpu={cpu}: the kernel has no such CPU to give"))
+        }
+        (errno, _) => EngineError::System { call: "io_uring_setup", errno },
+    }
+}
+
+impl Engine for Uring {
+    fn attach(&mut self, files: &FileTable, slots: Arc<SlotArena>, depth: u32) -> Result<Granted, EngineError> {
+        let (attached, granted) = Uring::attach(self, files, slots, depth)?;
+        self.attached = Some(attached);
+        Ok(granted)
+    }
+
+    fn submit(&mut self, ios: &[Io], done: &mut Completions) -> Result<usize, EngineError> {
+        self.attached.as_mut().map_or(Ok(0), |attached| attached.submit(ios, done))
+    }
+
+    fn reap(&mut self, min: u32, until: Deadline, done: &mut Completions) -> Result<(), EngineError> {
+        let Some(attached) = &mut self.attached else { return Ok(()) };
+        attached.reap(min, until, done)?;
+        if attached.poll_refused {
+            return Err(EngineError::Unsupported(
+                "hipri=1: the kernel cannot poll this target for completions; its device needs poll queues (for NVMe \
+                 the module option nvme.poll_queues=N, then queue/io_poll reads 1) and a file system that passes \
+                 polling on. Without hipri it works"
+                    .into(),
+            ));
+        }
+        Ok(())
+    }
+
+    fn quiesce(&mut self, until: Deadline, done: &mut Completions) -> Stuck {
+        self.attached.as_mut().map_or_else(Stuck::default, |attached| attached.quiesce(until, done))
+    }
+}
+
+impl Drop for Uring {
+    fn drop(&mut self) {
+        let Some(mut attached) = self.attached.take() else { return };
+        if attached.flight.count() > 0 && !attached.quiesce(drop_deadline(), &mut Vec::new()).slots.is_empty() {
+            // The kernel still has them: the ring and the vectors stay, as the buffers do.
+            std::mem::forget(attached);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "uring_tests.rs"]
+mod tests;

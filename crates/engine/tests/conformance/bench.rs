@@ -1,0 +1,200 @@
+//! One engine with its files and buffers, driven the way the worker loop drives it.
+
+use std::os::fd::RawFd;
+use std::sync::Arc;
+
+use iostrata_engine::{
+    Availability, Completions, Deadline, EngineConfig, EngineError, EngineSpec, FileTable, Granted, Instance, Io, Op,
+    SlotArena, SlotId, World,
+};
+use iostrata_spec::EngineOptions;
+
+/// Bytes in a block of all stories.
+pub(crate) const BLOCK: u64 = 4096;
+
+/// One request of a story.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    pub(crate) op: Op,
+    pub(crate) offset: u64,
+    pub(crate) len: u32,
+}
+
+pub(crate) fn request(op: Op, offset: u64) -> Request {
+    Request { op, offset, len: if matches!(op, Op::Sync | Op::DataSync) { 0 } else { BLOCK as u32 } }
+}
+
+/// A made engine.
+pub(crate) struct Bench {
+    pub(crate) instance: Instance,
+    pub(crate) arena: Arc<SlotArena>,
+    pub(crate) granted: Granted,
+    pub(crate) done: Completions,
+    world: Option<Arc<World>>,
+}
+
+/// The engines that can run here; the others are named.
+pub(crate) fn engines() -> impl Iterator<Item = &'static EngineSpec> {
+    iostrata_engine::engines().iter().filter(|engine| match (engine.availability)() {
+        Availability::Here => true,
+        Availability::Missing(reason) => {
+            eprintln!("SKIP: {}: {reason}", engine.name);
+            false
+        }
+    })
+}
+
+/// The engines that work on files, in the manners that they have.
+pub(crate) fn on_files() -> Vec<(&'static EngineSpec, EngineOptions, &'static str)> {
+    let plain = engines().filter(|engine| !engine.caps.diskless).map(|engine| (engine, EngineOptions::default(), ""));
+    let mut all: Vec<_> = plain.collect();
+    if let Some(&(uring, ..)) = all.iter().find(|(engine, ..)| engine.name == "io_uring") {
+        let base = EngineOptions::default;
+        all.extend([
+            (uring, EngineOptions { fixed_buffers: true, register_files: true, ..base() }, " fixedbufs registerfiles"),
+            (uring, EngineOptions { vectored: true, ..base() }, " nonvectored=0"),
+            (uring, EngineOptions { sq_poll: true, ..base() }, " sqthread_poll"),
+        ]);
+    }
+    all
+}
+
+impl Bench {
+    /// Makes an engine for one file.
+    pub(crate) fn new(
+        spec: &EngineSpec,
+        options: &EngineOptions,
+        fd: RawFd,
+        direct: bool,
+        depth: u32,
+    ) -> Result<Bench, EngineError> {
+        Bench::with_slots(spec, options, fd, direct, depth, BLOCK as usize)
+    }
+
+    /// The same with slots of another size.
+    pub(crate) fn with_slots(
+        spec: &EngineSpec,
+        options: &EngineOptions,
+        fd: RawFd,
+        direct: bool,
+        depth: u32,
+        slot_bytes: usize,
+    ) -> Result<Bench, EngineError> {
+        let world = spec.caps.virtual_time.then(World::new);
+        if let Some(world) = &world {
+            world.enter(0, 0);
+            world.wait_turn(0);
+        }
+        let config = EngineConfig {
+            options: options.clone(),
+            seed: 1,
+            file_sizes: vec![1 << 20],
+            world: world.clone(),
+            worker: 0,
+        };
+        let depth = if spec.caps.synchronous { 1 } else { depth };
+        let arena = SlotArena::new(depth, slot_bytes, 4096).expect("map");
+        let mut instance = (spec.make)(&config)?;
+        let files = FileTable { descriptors: vec![fd], direct };
+        let granted = match &mut instance {
+            Instance::Async(engine) => engine.attach(&files, Arc::clone(&arena), depth)?,
+            Instance::Sync(engine) => engine.attach(&files, Arc::clone(&arena))?,
+        };
+        Ok(Bench { instance, arena, granted, done: Completions::with_capacity(depth as usize), world })
+    }
+
+    /// Carries out all requests, as many at once as the engine holds. `fill` makes the bytes that a write takes, `check`
+    /// sees the result and the bytes of each.
+    pub(crate) fn run(
+        &mut self,
+        requests: &[Request],
+        mut fill: impl FnMut(&Request, &mut [u8]),
+        mut check: impl FnMut(&Request, i32, &[u8]),
+    ) {
+        let mut free: Vec<SlotId> = (0..self.granted.depth).collect();
+        let mut in_slot: Vec<Option<Request>> = vec![None; self.granted.depth as usize];
+        let mut waiting = requests.iter();
+        let mut batch: Vec<Io> = Vec::new();
+        let mut left = requests.len();
+        while left > 0 {
+            while let Some(slot) = free.pop() {
+                let Some(&next) = waiting.next() else {
+                    free.push(slot);
+                    break;
+                };
+                self.arena.with_bytes(slot, |bytes| fill(&next, bytes));
+                in_slot[slot as usize] = Some(next);
+                batch.push(io(&next, slot));
+            }
+            self.step(&mut batch);
+            for end in self.done.drain(..) {
+                let request = in_slot[end.slot as usize].take().expect("each request is answered once");
+                self.arena.with_bytes(end.slot, |bytes| check(&request, end.result, bytes));
+                free.push(end.slot);
+                left -= 1;
+            }
+        }
+    }
+
+    /// Submits what can be submitted, and waits for one completion.
+    fn step(&mut self, batch: &mut Vec<Io>) {
+        match &mut self.instance {
+            Instance::Async(engine) => {
+                let taken = engine.submit(batch, &mut self.done).expect("submit");
+                batch.drain(..taken);
+                engine.reap(1, Deadline::Never, &mut self.done).expect("reap");
+            }
+            Instance::Sync(engine) => self.done.extend(
+                batch.drain(..).map(|io| iostrata_engine::Completion { slot: io.slot, result: engine.call(&io) }),
+            ),
+        }
+    }
+
+    /// The result of one request.
+    pub(crate) fn one(&mut self, request: Request) -> i32 {
+        let mut result = None;
+        self.run(&[request], |_, _| (), |_, got, _| result = Some(got));
+        result.expect("answered")
+    }
+
+    /// The engine, if it holds requests in flight.
+    pub(crate) fn asynchronous(&mut self) -> Option<&mut Box<dyn iostrata_engine::Engine>> {
+        match &mut self.instance {
+            Instance::Async(engine) => Some(engine),
+            Instance::Sync(_) => None,
+        }
+    }
+
+    /// Puts `requests` in flight, slot 0 upward, without reaping; how many were taken before the engine took no more.
+    pub(crate) fn put_in_flight(&mut self, requests: &[Request]) -> usize {
+        let ios: Vec<Io> = (0..).zip(requests).map(|(slot, request)| io(request, slot)).collect();
+        let Bench { instance: Instance::Async(engine), done, .. } = self else { return 0 };
+        let mut taken = 0;
+        while taken < ios.len() {
+            match engine.submit(&ios[taken..], done).expect("submit") {
+                0 => break,
+                more => taken += more,
+            }
+        }
+        taken
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        if let Some(world) = &self.world {
+            world.leave(0);
+        }
+    }
+}
+
+fn io(request: &Request, slot: SlotId) -> Io {
+    Io { offset: request.offset, slot_offset: 0, len: request.len, slot, file: 0, op: request.op }
+}
+
+/// The numbers from 0 to below `count` in an order that looks random and is the same every time.
+pub(crate) fn shuffled(count: u64, salt: u64) -> Vec<u64> {
+    let mut order: Vec<u64> = (0..count).collect();
+    order.sort_by_key(|number| (number + salt * 1000).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31));
+    order
+}
