@@ -69,6 +69,13 @@ pub fn sleep_until_ns(deadline_ns: u64) -> Slept {
 /// the rate that clock had at [`FastClock::detect`], so that they part from it slowly when time is being steered by
 /// NTP. Latencies come from two stamps of the same clock; a deadline for a system call goes through
 /// [`FastClock::to_monotonic_ns`].
+///
+/// ```
+/// let clock = iostrata_os::clock::FastClock::detect();
+/// let start_ns = clock.now_ns();
+/// let latency_ns = clock.now_ns() - start_ns;
+/// println!("{latency_ns} ns by {}, to within {} ns", clock.name(), clock.error_ns());
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct FastClock {
     line: Option<counter::Line>,
@@ -135,10 +142,14 @@ impl FastClock {
         tries.min_by_key(|&(width, _)| width).map_or(0, |(_, drift)| drift)
     }
 
-    /// A stamp of this clock as a time of [`monotonic_ns`], for a system call that waits until then.
+    /// A stamp of this clock as a time of [`monotonic_ns`], for a system call that waits until then. Where the thread
+    /// is kept from its CPU meanwhile the answer is early by that time, never late: whoever waits looks again.
     pub fn to_monotonic_ns(&self, stamp_ns: u64) -> u64 {
-        match self.line {
-            Some(_) => stamp_ns.saturating_add_signed(-self.drift_ns()),
+        match &self.line {
+            Some(line) => {
+                let system_ns = monotonic_ns();
+                system_ns.saturating_add_signed(stamp_ns.wrapping_sub(line.now_ns()) as i64)
+            }
             None => stamp_ns,
         }
     }

@@ -162,13 +162,17 @@ fn from_cpuid() -> Option<Rate> {
 /// (perf_event_open(2), `cap_user_time`), times the steering that NTP has set (adjtimex(2)).
 fn from_kernel() -> Option<Rate> {
     let (time_mult, time_shift) = perf_time_conversion()?;
+    let rate = rate_of_conversion(time_mult, time_shift)?;
+    Some(Rate { ticks_per_s: rate.ticks_per_s / steering(), ..rate })
+}
+
+/// The rate behind `ns = ticks * time_mult >> time_shift`.
+fn rate_of_conversion(time_mult: u32, time_shift: u16) -> Option<Rate> {
     if time_mult == 0 || time_shift >= 64 {
         return None;
     }
-    // ns = ticks * time_mult >> time_shift
-    let ticks_per_s = NS_PER_S as f64 * 2f64.powi(time_shift.into()) / f64::from(time_mult);
     Some(Rate {
-        ticks_per_s: ticks_per_s / steering(),
+        ticks_per_s: NS_PER_S as f64 * 2f64.powi(time_shift.into()) / f64::from(time_mult),
         source: "kernel",
         error_ppb: (0.5e9 / f64::from(time_mult)).max(1.0),
     })
@@ -267,6 +271,15 @@ mod tests {
             let difference = difference_ppb(stated.ticks_per_s, measured.ticks_per_s);
             assert!(difference <= BELIEVABLE_PPB, "{} is {difference} ppb off", stated.source);
         }
+    }
+
+    #[test]
+    fn the_kernels_conversion_is_read_as_it_is_meant() {
+        // 2.5 GHz as Linux writes it: 0.4 ns per tick, times 2^32.
+        let rate = rate_of_conversion(1_717_986_918, 32).unwrap();
+        assert!(difference_ppb(rate.ticks_per_s, 2.5e9) <= 1);
+        assert_eq!(rate.error_ppb, 1.0);
+        assert!(rate_of_conversion(0, 32).is_none() && rate_of_conversion(1, 64).is_none());
     }
 
     #[test]
