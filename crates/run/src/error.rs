@@ -1,0 +1,68 @@
+//! What can go wrong with a job, as a sentence for the person and an errno for the report.
+
+use std::path::Path;
+
+use iostrata_spec::Job;
+
+/// A fault that kept a job, or the whole run, from starting or from going on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{text}", job.as_ref().map_or(String::new(), |job| format!("job {job}: ")))]
+pub struct RunError {
+    /// The job, if it is one job's.
+    pub job: Option<String>,
+    /// The errno for reports and exit codes.
+    pub errno: i32,
+    /// The sentence, without the job's name.
+    pub text: String,
+}
+
+impl RunError {
+    /// A fault of one job without an errno of its own (EINVAL).
+    pub fn job(job: &Job, text: String) -> Self {
+        Self::job_errno(job, libc::EINVAL, text)
+    }
+
+    /// A fault of one job.
+    pub fn job_errno(job: &Job, errno: i32, text: String) -> Self {
+        RunError { job: Some(job.name.clone()), errno, text }
+    }
+
+    /// A fault of the whole run.
+    pub fn run(text: String) -> Self {
+        RunError { job: None, errno: libc::EINVAL, text }
+    }
+
+    /// A failed system call on behalf of a job.
+    pub fn system(job: &Job, path: Option<&Path>, call: &str, error: &std::io::Error) -> Self {
+        let errno = error.raw_os_error().unwrap_or(libc::EIO);
+        let place = path.map_or(String::new(), |path| format!(" {}", path.display()));
+        Self::job_errno(job, errno, format!("{call}{place} failed: {}{}", plain(error), advice(errno)))
+    }
+}
+
+/// The system's words for an error, without Rust's "(os error N)".
+pub fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_string()
+}
+
+/// The system's words for an errno.
+pub fn errno_text(errno: i32) -> String {
+    plain(&std::io::Error::from_raw_os_error(errno))
+}
+
+/// What a person can do about an errno, as the tail of a sentence.
+pub fn advice(errno: i32) -> &'static str {
+    match errno {
+        libc::ENOSPC => "; free space or give a smaller size=",
+        libc::EACCES | libc::EPERM => "; check its permissions, or run as a user who may use it",
+        libc::EROFS => "; the file system is mounted read-only",
+        libc::ENOENT => "; check the path",
+        libc::EIO => "; the device reports an error: look at the kernel log (dmesg)",
+        libc::EMFILE | libc::ENFILE => "; too many open files: lower nrfiles=, or raise `ulimit -n`",
+        libc::ETXTBSY => "; the file is a program that is running",
+        libc::EFBIG => "; the file would be larger than the file system or `ulimit -f` allows",
+        libc::EDQUOT => "; the disk quota is used up",
+        _ => "",
+    }
+}

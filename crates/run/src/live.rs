@@ -1,0 +1,264 @@
+//! What a worker counts while it runs: written by that worker only, readable by any thread at any time.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use iostrata_os::thread::{Usage, Waker};
+use iostrata_stats::{LiveBuckets, LiveCounter, LiveLatency, LiveMoments, SeqLock};
+
+use crate::error::RunError;
+use crate::generate::Direction;
+use crate::plan::WorkerPlan;
+
+/// Where a worker stands; the letter is the one of fio's status line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum State {
+    /// Its stage has not begun.
+    NotStarted = b'P',
+    /// It opens its files.
+    SettingUp = b'I',
+    /// It is ready and waits for its stage, or for its start delay.
+    Ready = b'C',
+    /// It does I/O that is not measured yet.
+    Ramp = b'/',
+    /// It does I/O.
+    Running = b'R',
+    /// It waits for a final fsync.
+    Syncing = b'F',
+    /// It puts things away.
+    Finishing = b'f',
+    /// It has ended.
+    Ended = b'_',
+    /// It has ended with an error.
+    Failed = b'X',
+}
+
+impl State {
+    fn from_u8(value: u8) -> Self {
+        match value {
+            b'P' => State::NotStarted,
+            b'I' => State::SettingUp,
+            b'C' => State::Ready,
+            b'/' => State::Ramp,
+            b'R' => State::Running,
+            b'F' => State::Syncing,
+            b'f' => State::Finishing,
+            b'X' => State::Failed,
+            _ => State::Ended,
+        }
+    }
+}
+
+/// Counters of one data direction.
+pub struct LiveDirection {
+    /// Bytes transferred.
+    pub bytes: LiveCounter,
+    /// I/Os completed.
+    pub ios: LiveCounter,
+    /// I/Os that came back shorter than asked.
+    pub short_ios: LiveCounter,
+    /// I/Os that failed.
+    pub failed_ios: LiveCounter,
+    /// Submission latency.
+    pub slat: LiveLatency,
+    /// Completion latency.
+    pub clat: LiveLatency,
+    /// Total latency.
+    pub lat: LiveLatency,
+    /// Latency from the intended start and the tool's lateness; under a rate only.
+    pub paced: Option<LivePaced>,
+    /// One sample a window, bytes per second.
+    pub bandwidth_samples: LiveMoments,
+    /// One sample a window, I/Os per second.
+    pub iops_samples: LiveMoments,
+}
+
+/// The two further series of a job under a rate.
+pub struct LivePaced {
+    /// Completion minus intended start.
+    pub lat_intended: LiveLatency,
+    /// Actual minus intended start.
+    pub issue_lag: LiveLatency,
+}
+
+/// How a worker ended; the figures that only its own thread can read.
+#[derive(Clone, Debug, Default)]
+pub struct Ending {
+    /// CPU time, switches and faults since measuring began.
+    pub usage: Usage,
+    /// CPU time, nanoseconds, of helper threads that worked for this worker (posixaio).
+    pub error: Option<RunError>,
+    /// What the engine was granted.
+    pub engine_used: Vec<String>,
+    /// Sentences about what the engine could not get, or what the loop noticed.
+    pub notes: Vec<String>,
+    /// Depth granted.
+    pub depth_granted: u32,
+    /// I/Os due under a rate and not issued.
+    pub due_not_issued: u64,
+    /// I/Os that never came back.
+    pub censored: u64,
+}
+
+/// One worker's shared state.
+pub struct Live {
+    /// Brackets each batch of changes, so that a reader's copy is of one moment.
+    pub lock: SeqLock,
+    directions: [Option<LiveDirection>; 3],
+    /// Latency of the sync family.
+    pub sync: LiveLatency,
+    /// I/Os by the depth at which they were issued.
+    pub depth_counts: [LiveCounter; 7],
+    /// Submit calls by how many I/Os they took.
+    pub submit_counts: [LiveCounter; 7],
+    /// Reaps by how many I/Os they returned.
+    pub complete_counts: [LiveCounter; 7],
+    /// I/Os by total latency.
+    pub buckets: LiveBuckets,
+    /// I/Os in flight.
+    pub in_flight: AtomicU32,
+    /// Files open.
+    pub open_files: AtomicU32,
+    /// Kernel thread id.
+    pub tid: AtomicU32,
+    state: AtomicU8,
+    /// Set by the coordinator: issue no more.
+    pub stop: AtomicBool,
+    /// Set by the coordinator: give up what is in flight.
+    pub abandon: AtomicBool,
+    /// When measuring began (after the ramp), nanoseconds of the run's clock; 0 before.
+    pub measure_start_ns: AtomicU64,
+    /// When I/O began.
+    pub io_start_ns: AtomicU64,
+    /// When I/O ended; 0 while it goes on.
+    pub end_ns: AtomicU64,
+    /// Wakes the worker out of a system call; there once it runs.
+    pub waker: Mutex<Option<Waker>>,
+    /// There once it has ended.
+    pub ending: Mutex<Option<Ending>>,
+}
+
+impl Live {
+    /// The counters for a worker: only what its job can touch is allocated.
+    pub fn new(plan: &WorkerPlan) -> Self {
+        let job = &plan.job;
+        let paced = job.rate_bytes.to_array().iter().chain(&job.rate_iops.to_array()).any(Option::is_some);
+        let percentiles = &job.reporting;
+        let direction = |used: bool| {
+            used.then(|| LiveDirection {
+                bytes: LiveCounter::default(),
+                ios: LiveCounter::default(),
+                short_ios: LiveCounter::default(),
+                failed_ios: LiveCounter::default(),
+                slat: LiveLatency::new(job.measure.slat && percentiles.slat_percentiles),
+                clat: LiveLatency::new(job.measure.clat && percentiles.clat_percentiles),
+                lat: LiveLatency::new(job.measure.lat && percentiles.lat_percentiles),
+                paced: (paced && job.measure.lat)
+                    .then(|| LivePaced { lat_intended: LiveLatency::new(true), issue_lag: LiveLatency::new(true) }),
+                bandwidth_samples: LiveMoments::default(),
+                iops_samples: LiveMoments::default(),
+            })
+        };
+        let workload = job.workload;
+        Live {
+            lock: SeqLock::default(),
+            directions: [direction(workload.reads), direction(workload.writes), direction(workload.trims)],
+            sync: LiveLatency::new(true),
+            depth_counts: Default::default(),
+            submit_counts: Default::default(),
+            complete_counts: Default::default(),
+            buckets: LiveBuckets::default(),
+            in_flight: AtomicU32::new(0),
+            open_files: AtomicU32::new(0),
+            tid: AtomicU32::new(0),
+            state: AtomicU8::new(State::NotStarted as u8),
+            stop: AtomicBool::new(false),
+            abandon: AtomicBool::new(false),
+            measure_start_ns: AtomicU64::new(0),
+            io_start_ns: AtomicU64::new(0),
+            end_ns: AtomicU64::new(0),
+            waker: Mutex::new(None),
+            ending: Mutex::new(None),
+        }
+    }
+
+    /// The counters of a direction, if the job can do it.
+    #[inline]
+    pub fn direction(&self, direction: Direction) -> Option<&LiveDirection> {
+        self.directions[direction.index()].as_ref()
+    }
+
+    /// All three, in the order read, write, trim.
+    pub fn directions(&self) -> &[Option<LiveDirection>; 3] {
+        &self.directions
+    }
+
+    /// Where it stands.
+    pub fn state(&self) -> State {
+        State::from_u8(self.state.load(Relaxed))
+    }
+
+    /// Moves on; called by the worker.
+    pub fn set_state(&self, state: State) {
+        self.state.store(state as u8, Relaxed);
+    }
+
+    /// Whether the worker has ended.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.state(), State::Ended | State::Failed)
+    }
+
+    /// Forgets all that was counted: the end of the ramp. Called by the worker.
+    pub fn reset(&self) {
+        let _batch = self.lock.write();
+        for direction in self.directions.iter().flatten() {
+            for counter in [&direction.bytes, &direction.ios, &direction.short_ios, &direction.failed_ios] {
+                counter.set(0);
+            }
+            for latency in [&direction.slat, &direction.clat, &direction.lat] {
+                latency.reset();
+            }
+            if let Some(paced) = &direction.paced {
+                paced.lat_intended.reset();
+                paced.issue_lag.reset();
+            }
+            direction.bandwidth_samples.reset();
+            direction.iops_samples.reset();
+        }
+        self.sync.reset();
+        for counter in self.depth_counts.iter().chain(&self.submit_counts).chain(&self.complete_counts) {
+            counter.set(0);
+        }
+        self.buckets.reset();
+    }
+}
+
+/// Row of the depth table for a depth: 1, 2, 4, 8, 16, 32, 64 and above.
+#[inline]
+pub fn depth_row(depth: u32) -> usize {
+    (depth.max(1).ilog2() as usize).min(6)
+}
+
+/// Row of the submit and complete tables for a number of I/Os: 0, ≤4, ≤8, ≤16, ≤32, ≤64, above.
+#[inline]
+pub fn batch_row(count: u32) -> usize {
+    match count {
+        0 => 0,
+        1..=4 => 1,
+        _ => ((count - 1).ilog2() as usize).min(6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{batch_row, depth_row};
+
+    #[test]
+    fn rows_follow_the_edges_of_the_report() {
+        let depths: Vec<usize> = [1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 64, 1000].map(depth_row).to_vec();
+        assert_eq!(depths, [0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]);
+        let batches: Vec<usize> = [0, 1, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 4096].map(batch_row).to_vec();
+        assert_eq!(batches, [0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]);
+    }
+}

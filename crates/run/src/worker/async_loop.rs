@@ -1,0 +1,346 @@
+//! The loop for engines that hold many requests in flight.
+//!
+//! A round: plan what fits into the free slots, submit it, wait for what comes back, account for it. Nothing is held
+//! back to make a batch; what became free in one reap may go down in one call.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use iostrata_engine::{Completion, Deadline, Engine, EngineError, Io, SlotId, Stuck};
+
+use super::core::{Core, Outcome, PassEnd, Plan, Slot};
+use super::feed::Dry;
+use crate::clock::Clock;
+use crate::live::{batch_row, depth_row};
+use crate::plan::WorkerPlan;
+
+/// Most requests in one submit call, where the job does not say otherwise (`iodepth_batch`).
+const BATCH_DEFAULT: u32 = 8;
+/// A submit call that takes longer than this per request does the I/O itself instead of queueing it.
+const BLOCKING_SUBMIT_NS: u64 = 20_000;
+/// So many slow calls of several requests, and batches are given up.
+const BLOCKING_CALLS: u32 = 8;
+/// After the end is decided: how long to wait between looks at whether the coordinator has lost patience.
+const DRAIN_LOOK_NS: u64 = 50_000_000;
+
+/// The slots and lists of one worker's asynchronous loop; allocated once.
+pub(super) struct AsyncLoop {
+    slots: Vec<Slot>,
+    free: Vec<SlotId>,
+    batch: Vec<Io>,
+    completions: Vec<Completion>,
+    again: Vec<SlotId>,
+    in_flight: u32,
+    rules: BatchRules,
+    /// Set while `iodepth_low` makes the queue run down.
+    draining_to_low: bool,
+    slow_calls: u32,
+}
+
+/// How many requests go down and come up together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BatchRules {
+    /// Requests in flight at most.
+    pub(super) depth: u32,
+    /// Requests in one submit call at most.
+    pub(super) submit: u32,
+    /// Whether `submit` was given by the job.
+    pub(super) submit_given: bool,
+    /// Requests to wait for when the queue is full.
+    pub(super) reap_min: u32,
+    /// Once full, the queue runs down to this before it is filled again.
+    pub(super) low: u32,
+}
+
+impl BatchRules {
+    /// The rules of a job at a granted depth.
+    pub(super) fn of(job: &iostrata_spec::Job, depth: u32) -> Self {
+        let submit = match job.batch_submit {
+            None => BATCH_DEFAULT,
+            Some(0) => depth,
+            Some(count) => count,
+        };
+        BatchRules {
+            depth,
+            submit: submit.clamp(1, depth),
+            submit_given: job.batch_submit.is_some(),
+            reap_min: job.batch_complete_min.unwrap_or(1).min(depth),
+            low: job.depth_low.unwrap_or(depth).clamp(1, depth),
+        }
+    }
+}
+
+impl AsyncLoop {
+    pub(super) fn new(rules: BatchRules) -> Self {
+        let depth = rules.depth as usize;
+        AsyncLoop {
+            slots: vec![Slot::EMPTY; depth],
+            // Taken from the end: slot 0 first.
+            free: (0..rules.depth).rev().collect(),
+            batch: Vec::with_capacity(depth),
+            completions: Vec::with_capacity(depth),
+            again: Vec::with_capacity(depth),
+            in_flight: 0,
+            rules,
+            draining_to_low: false,
+            slow_calls: 0,
+        }
+    }
+
+    /// One pass over the files.
+    pub(super) fn pass<C: Clock>(
+        &mut self,
+        core: &mut Core<'_, C>,
+        engine: &mut dyn Engine,
+    ) -> Result<PassEnd, EngineError> {
+        let mut now_ns = core.clock.now_ns();
+        loop {
+            if core.must_stop(now_ns) {
+                self.drain(core, engine)?;
+                return Ok(PassEnd::Stop);
+            }
+            let mut wait_ns = u64::MAX;
+            if core.should_think() {
+                self.drain(core, engine)?;
+                core.think();
+                now_ns = core.clock.now_ns();
+                continue;
+            }
+            if self.may_fill() {
+                match self.plan_batch(core, now_ns) {
+                    Ok(()) => {}
+                    Err(Plan::NotBefore(due_ns)) => wait_ns = due_ns,
+                    Err(Plan::Dry(dry)) if self.batch.is_empty() => match self.dry(core, engine, dry)? {
+                        Some(end) => return Ok(end),
+                        None => {
+                            now_ns = core.clock.now_ns();
+                            continue;
+                        }
+                    },
+                    Err(_) => {}
+                }
+                if !self.batch.is_empty() {
+                    now_ns = self.submit(core, engine, now_ns)?;
+                    if wait_ns == u64::MAX && self.may_fill() && self.completions.is_empty() {
+                        continue;
+                    }
+                }
+            }
+            now_ns = self.wait(core, engine, wait_ns)?;
+        }
+    }
+
+    fn may_fill(&mut self) -> bool {
+        if self.draining_to_low && self.in_flight > self.rules.low {
+            return false;
+        }
+        self.draining_to_low = false;
+        self.in_flight < self.rules.depth
+    }
+
+    /// Plans up to a batch into free slots; what must be issued again comes first.
+    #[inline]
+    fn plan_batch<C: Clock>(&mut self, core: &mut Core<'_, C>, now_ns: u64) -> Result<(), Plan> {
+        debug_assert!(self.batch.is_empty());
+        let room = (self.rules.depth - self.in_flight).min(self.rules.submit) as usize;
+        while let Some(slot) = self.again.pop() {
+            self.batch.push(self.slots[slot as usize].io);
+            if self.batch.len() == room {
+                return Ok(());
+            }
+        }
+        let mut start_ns = now_ns;
+        let stamp_each = core.buffers.needs_work_per_io() && core.job.workload.writes;
+        while self.batch.len() < room {
+            let (planned, due_ns) = match core.plan_next(start_ns) {
+                Plan::Io(planned, due_ns) => (planned, due_ns),
+                nothing => return Err(nothing),
+            };
+            let Some(id) = self.free.pop() else { return Ok(()) };
+            let mut slot = Core::<C>::place(id, planned, due_ns, start_ns);
+            if stamp_each {
+                core.fill(&slot.io, start_ns);
+                start_ns = core.clock.now_ns();
+                slot.start_ns = start_ns;
+            }
+            self.slots[id as usize] = slot;
+            self.batch.push(slot.io);
+        }
+        Ok(())
+    }
+
+    /// Nothing more to plan: the pass, or all, is done, or a time-based job goes round again.
+    fn dry<C: Clock>(
+        &mut self,
+        core: &mut Core<'_, C>,
+        engine: &mut dyn Engine,
+        dry: Dry,
+    ) -> Result<Option<PassEnd>, EngineError> {
+        if dry == Dry::Pass && core.wrap() {
+            return Ok(None);
+        }
+        self.drain(core, engine)?;
+        if !self.again.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(match dry {
+            Dry::Pass => PassEnd::Pass,
+            Dry::Loop => PassEnd::Loop,
+        }))
+    }
+
+    /// Hands the batch to the engine, all of it: where the system takes only a part, the rest follows after a reap.
+    fn submit<C: Clock>(
+        &mut self,
+        core: &mut Core<'_, C>,
+        engine: &mut dyn Engine,
+        before_ns: u64,
+    ) -> Result<u64, EngineError> {
+        let mut sent = 0;
+        let mut now_ns = before_ns;
+        while sent < self.batch.len() {
+            let taken = engine.submit(&self.batch[sent..], &mut self.completions)?;
+            let after_ns = core.clock.now_ns();
+            {
+                let _batch = core.live.lock.write();
+                core.live.submit_counts[batch_row(taken as u32)].add(1);
+                for io in &self.batch[sent..sent + taken] {
+                    self.in_flight += 1;
+                    core.live.depth_counts[depth_row(self.in_flight)].add(1);
+                    self.slots[io.slot as usize].issue_ns = after_ns;
+                }
+            }
+            core.live.in_flight.store(self.in_flight, Relaxed);
+            self.notice_blocking(core, taken as u32, after_ns.saturating_sub(now_ns));
+            sent += taken;
+            now_ns = after_ns;
+            if taken == 0 {
+                // The queue is full below us. Without anything in flight there is nothing to wait for: look again.
+                if self.in_flight > 0 {
+                    engine.reap(1, Deadline::Never, &mut self.completions)?;
+                    now_ns = core.clock.now_ns();
+                }
+                self.account(core, now_ns);
+                if core.must_stop(now_ns) {
+                    self.take_back(sent);
+                    break;
+                }
+            }
+        }
+        self.batch.clear();
+        if self.in_flight == self.rules.depth && self.rules.low < self.rules.depth {
+            self.draining_to_low = true;
+        }
+        Ok(now_ns)
+    }
+
+    /// Requests that were planned and will not be issued: the job is stopping.
+    fn take_back(&mut self, sent: usize) {
+        for io in &self.batch[sent..] {
+            self.free.push(io.slot);
+        }
+    }
+
+    /// An engine whose submit call does the I/O itself would stamp every request of a batch with the end of the last.
+    #[inline]
+    fn notice_blocking<C: Clock>(&mut self, core: &mut Core<'_, C>, taken: u32, took_ns: u64) {
+        if taken < 2 || self.rules.submit_given || took_ns < BLOCKING_SUBMIT_NS * u64::from(taken) {
+            return;
+        }
+        self.slow_calls += 1;
+        if self.slow_calls == BLOCKING_CALLS {
+            self.rules.submit = 1;
+            core.notes.push(
+                "submitting blocks (the engine does the I/O in the submit call), so requests go down one by one".into(),
+            );
+        }
+    }
+
+    /// Waits for completions, at most until `wait_ns`, and accounts for them.
+    fn wait<C: Clock>(
+        &mut self,
+        core: &mut Core<'_, C>,
+        engine: &mut dyn Engine,
+        wait_ns: u64,
+    ) -> Result<u64, EngineError> {
+        if self.in_flight == 0 && self.completions.is_empty() {
+            core.sleep_until(wait_ns);
+            return Ok(core.clock.now_ns());
+        }
+        if self.completions.is_empty() {
+            let full = self.in_flight == self.rules.depth || self.draining_to_low;
+            let min = if full { self.rules.reap_min.min(self.in_flight) } else { 1 };
+            let until_ns = wait_ns.min(core.timeline.end_ns());
+            let until = match (min, until_ns) {
+                (0, _) => Deadline::Now,
+                (_, u64::MAX) => Deadline::Never,
+                (_, at_ns) => Deadline::At(at_ns),
+            };
+            engine.reap(min, until, &mut self.completions)?;
+        }
+        let now_ns = core.clock.now_ns();
+        self.account(core, now_ns);
+        Ok(now_ns)
+    }
+
+    /// Counts what came back and frees its slots.
+    #[inline]
+    fn account<C: Clock>(&mut self, core: &mut Core<'_, C>, now_ns: u64) {
+        let live = core.live;
+        let _batch = live.lock.write();
+        live.complete_counts[batch_row(self.completions.len() as u32)].add(1);
+        for completion in self.completions.drain(..) {
+            self.in_flight -= 1;
+            let slot = &mut self.slots[completion.slot as usize];
+            match core.account(slot, completion.result, now_ns) {
+                Outcome::Done => self.free.push(completion.slot),
+                Outcome::Again => self.again.push(completion.slot),
+            }
+        }
+        live.in_flight.store(self.in_flight, Relaxed);
+    }
+
+    /// Waits for everything in flight. A stopping job gives up when the coordinator says so by ending the process.
+    fn drain<C: Clock>(&mut self, core: &mut Core<'_, C>, engine: &mut dyn Engine) -> Result<(), EngineError> {
+        let mut now_ns = core.clock.now_ns();
+        while self.in_flight > 0 || !self.completions.is_empty() {
+            if self.completions.is_empty() {
+                let look_ns = now_ns.saturating_add(DRAIN_LOOK_NS);
+                engine.reap(self.in_flight, Deadline::At(look_ns), &mut self.completions)?;
+            }
+            now_ns = core.clock.now_ns();
+            self.account(core, now_ns);
+            core.must_stop(now_ns);
+            if core.live.abandon.load(Relaxed) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The end: what is still in flight is cancelled, and what cannot be cancelled is named.
+    pub(super) fn finish<C: Clock>(&mut self, core: &mut Core<'_, C>, engine: &mut dyn Engine, until_ns: u64) -> Stuck {
+        if self.in_flight == 0 {
+            return Stuck::default();
+        }
+        let stuck = engine.quiesce(Deadline::At(until_ns), &mut self.completions);
+        let now_ns = core.clock.now_ns();
+        self.account(core, now_ns);
+        stuck
+    }
+
+    /// What did not come back, as a sentence; `None` if all did.
+    pub(super) fn stuck_text(&self, plan: &WorkerPlan, stuck: &Stuck) -> Option<String> {
+        let &first = stuck.slots.first()?;
+        let io = &self.slots[first as usize].io;
+        let file = plan.files.get(io.file as usize).map_or(String::new(), |file| file.path.display().to_string());
+        Some(format!(
+            "{} of {} requests in flight never came back, among them {:?} of {file} at offset {}, length {}: the device \
+             or its server does not answer; latencies are lower bounds",
+            stuck.slots.len(),
+            self.in_flight,
+            io.op,
+            io.offset,
+            io.len
+        ))
+    }
+}

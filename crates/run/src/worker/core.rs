@@ -1,0 +1,334 @@
+//! The stages that both loops share: plan, pace, fill, account.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use iostrata_engine::{Io, Op, SlotArena, SlotId};
+use iostrata_os::thread::{Usage, thread_usage};
+use iostrata_spec::Job;
+
+use super::feed::{Dry, Feed, Planned};
+use super::files::OpenFiles;
+use super::timeline::{Event, Timeline};
+use crate::buffers::BufferMaker;
+use crate::clock::Clock;
+use crate::error::{RunError, advice, errno_text};
+use crate::generate::Direction;
+use crate::live::Live;
+use crate::pace::Pacer;
+use crate::plan::WorkerPlan;
+
+/// A request in a slot, from its planning to its completion.
+#[derive(Clone, Copy)]
+pub(super) struct Slot {
+    /// What is still to transfer.
+    pub(super) io: Io,
+    /// What was asked for at first.
+    pub(super) asked_len: u32,
+    /// Offset, data and header were ready.
+    pub(super) start_ns: u64,
+    /// The submit call returned (asynchronous) or was about to be made (synchronous).
+    pub(super) issue_ns: u64,
+    /// When the schedule wanted it; 0 without a rate.
+    pub(super) due_ns: u64,
+}
+
+impl Slot {
+    pub(super) const EMPTY: Slot = Slot {
+        io: Io { offset: 0, slot_offset: 0, len: 0, slot: 0, file: 0, op: Op::Read },
+        asked_len: 0,
+        start_ns: 0,
+        issue_ns: 0,
+        due_ns: 0,
+    };
+}
+
+/// Why a pass over the files came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PassEnd {
+    /// Every block was done; another pass may follow.
+    Pass,
+    /// One loop of the job has done all it was asked for.
+    Loop,
+    /// Time is over, somebody asked to stop, or an error ended it.
+    Stop,
+}
+
+/// What planning brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Plan {
+    /// A request.
+    Io(Planned, u64),
+    /// Nothing before this time.
+    NotBefore(u64),
+    /// Nothing more in this pass, or at all.
+    Dry(Dry),
+}
+
+/// What happened to a completed request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It is done; its slot is free.
+    Done,
+    /// The rest of it must be issued again.
+    Again,
+}
+
+/// Everything of a worker that is not its engine.
+pub(super) struct Core<'a, C: Clock> {
+    pub(super) plan: &'a WorkerPlan,
+    pub(super) job: &'a Job,
+    pub(super) clock: &'a C,
+    pub(super) live: &'a Live,
+    pub(super) feed: Feed,
+    pub(super) pacer: Option<Pacer>,
+    pub(super) buffers: BufferMaker,
+    pub(super) arena: Arc<SlotArena>,
+    pub(super) files: OpenFiles,
+    pub(super) timeline: Timeline,
+    /// First error; ends the job.
+    pub(super) error: Option<RunError>,
+    pub(super) notes: Vec<String>,
+    /// I/Os completed since the last think time.
+    pub(super) since_think: u64,
+    /// The thread's figures when measuring began.
+    pub(super) usage_start: Usage,
+    pub(super) stopping: bool,
+}
+
+impl<C: Clock> Core<'_, C> {
+    /// Whether to issue no more. Looks at the time, the coordinator and the error.
+    #[inline]
+    pub(super) fn must_stop(&mut self, now_ns: u64) -> bool {
+        match self.timeline.look(self.job, self.live, now_ns) {
+            Event::None => {}
+            Event::RampEnd => {
+                self.usage_start = thread_usage();
+                if let Some(pacer) = &mut self.pacer {
+                    pacer.restart(now_ns);
+                }
+            }
+            Event::End => self.stopping = true,
+        }
+        self.stopping |= self.live.stop.load(Relaxed) | self.error.is_some();
+        self.stopping
+    }
+
+    /// Plans one request, if one is due.
+    #[inline]
+    pub(super) fn plan_next(&mut self, now_ns: u64) -> Plan {
+        let (wanted, due_ns) = match &self.pacer {
+            None => (None, 0),
+            Some(pacer) => match self.earliest(pacer) {
+                Some((_, due_ns)) if due_ns > now_ns => return Plan::NotBefore(due_ns),
+                Some((direction, due_ns)) => (Some(direction), due_ns),
+                None => (None, 0),
+            },
+        };
+        match self.feed.next(wanted) {
+            Err(dry) => Plan::Dry(dry),
+            Ok(io) => {
+                if let (Some(pacer), Some(direction)) = (&mut self.pacer, io.direction()) {
+                    pacer.issued(direction, io.len);
+                }
+                Plan::Io(io, due_ns)
+            }
+        }
+    }
+
+    /// The direction whose schedule comes first. A direction without a rate is always due.
+    fn earliest(&self, pacer: &Pacer) -> Option<(Direction, u64)> {
+        let workload = self.job.workload;
+        let used = [
+            (workload.reads, Direction::Read),
+            (workload.writes, Direction::Write),
+            (workload.trims, Direction::Trim),
+        ];
+        used.into_iter()
+            .filter(|(used, _)| *used)
+            .map(|(_, direction)| (direction, pacer.due_ns(direction).unwrap_or(0)))
+            .min_by_key(|(_, due_ns)| *due_ns)
+    }
+
+    /// Makes the data of a request ready.
+    #[inline]
+    pub(super) fn fill(&mut self, io: &Io, now_ns: u64) {
+        if io.op == Op::Write && self.buffers.needs_work_per_io() {
+            let buffers = &mut self.buffers;
+            let len = io.len as usize;
+            self.arena.with_bytes(io.slot, |bytes| buffers.for_write(&mut bytes[..len], io.offset, now_ns));
+        }
+    }
+
+    /// Puts a planned request into a slot.
+    #[inline]
+    pub(super) fn place(slot: SlotId, planned: Planned, due_ns: u64, start_ns: u64) -> Slot {
+        let io = Io {
+            offset: planned.offset,
+            slot_offset: 0,
+            len: planned.len,
+            slot,
+            file: planned.file,
+            op: planned.op,
+        };
+        Slot { io, asked_len: planned.len, start_ns, issue_ns: start_ns, due_ns }
+    }
+
+    /// Accounts for a completion at `now_ns`. The caller holds the live counters' write lock.
+    #[inline]
+    pub(super) fn account(&mut self, slot: &mut Slot, result: i32, now_ns: u64) -> Outcome {
+        // Trims and syncs answer 0 for success; data must come in full.
+        let whole = match slot.io.op {
+            Op::Read | Op::Write => result == slot.io.len as i32,
+            Op::Trim | Op::Sync | Op::DataSync => result >= 0,
+        };
+        if !whole && let Some(outcome) = self.incomplete(slot, result) {
+            return outcome;
+        }
+        let lat_ns = now_ns.saturating_sub(slot.start_ns);
+        let direction = match slot.io.op {
+            Op::Read => Direction::Read,
+            Op::Write => Direction::Write,
+            Op::Trim => Direction::Trim,
+            Op::Sync | Op::DataSync => {
+                self.live.sync.record(lat_ns);
+                return Outcome::Done;
+            }
+        };
+        self.since_think += 1;
+        let Some(counters) = self.live.direction(direction) else { return Outcome::Done };
+        counters.bytes.add(u64::from(slot.asked_len));
+        counters.ios.add(1);
+        let measure = self.job.measure;
+        if measure.clat {
+            counters.clat.record(now_ns.saturating_sub(slot.issue_ns));
+        }
+        if measure.slat && !self.plan.engine.caps.synchronous {
+            counters.slat.record(slot.issue_ns.saturating_sub(slot.start_ns));
+        }
+        if measure.lat {
+            counters.lat.record(lat_ns);
+            self.live.buckets.record(lat_ns);
+            if let Some(paced) = &counters.paced
+                && slot.due_ns > 0
+            {
+                paced.lat_intended.record(now_ns.saturating_sub(slot.due_ns));
+                paced.issue_lag.record(slot.start_ns.saturating_sub(slot.due_ns));
+            }
+        }
+        Outcome::Done
+    }
+
+    /// A request that failed, was interrupted, or moved fewer bytes than asked. `None`: count it as whole after all.
+    #[cold]
+    fn incomplete(&mut self, slot: &mut Slot, result: i32) -> Option<Outcome> {
+        if result == -libc::EINTR {
+            return Some(if self.stopping { self.give_up(slot) } else { Outcome::Again });
+        }
+        let direction = match slot.io.op {
+            Op::Read => Some(Direction::Read),
+            Op::Write => Some(Direction::Write),
+            Op::Trim => Some(Direction::Trim),
+            Op::Sync | Op::DataSync => None,
+        };
+        let counters = direction.and_then(|direction| self.live.direction(direction));
+        if result > 0 && (result as u32) < slot.io.len {
+            if slot.io.len == slot.asked_len
+                && let Some(counters) = counters
+            {
+                counters.short_ios.add(1);
+            }
+            slot.io.offset += result as u64;
+            slot.io.slot_offset += result as u32;
+            slot.io.len -= result as u32;
+            return Some(Outcome::Again);
+        }
+        if let Some(counters) = counters {
+            counters.failed_ios.add(1);
+        }
+        let errno = if result < 0 { -result } else { libc::EIO };
+        let text = self.io_error_text(&slot.io, result);
+        self.error.get_or_insert_with(|| RunError::job_errno(self.job, errno, text));
+        self.stopping = true;
+        Some(Outcome::Done)
+    }
+
+    /// A request that a signal ended while the job is stopping: it did not happen.
+    fn give_up(&self, slot: &Slot) -> Outcome {
+        debug_assert!(slot.io.len > 0);
+        Outcome::Done
+    }
+
+    fn io_error_text(&self, io: &Io, result: i32) -> String {
+        let file = self.plan.files.get(io.file as usize).map_or(String::new(), |file| file.path.display().to_string());
+        let (operation, what) = match io.op {
+            Op::Read => ("read", "read"),
+            Op::Write => ("write", "written"),
+            Op::Trim => ("trim", "trimmed"),
+            Op::Sync => ("fsync", "synced"),
+            Op::DataSync => ("fdatasync", "synced"),
+        };
+        let place = if io.len > 0 { format!(", offset {}, length {}", io.offset, io.len) } else { String::new() };
+        if result >= 0 {
+            return format!(
+                "{operation} of {file}{place}: the file ended here, nothing could be {what}; it was cut short (or is \
+                 smaller than size= says) while the job ran"
+            );
+        }
+        format!("{operation} of {file}{place}: {}{}", errno_text(-result), advice_for(io, -result))
+    }
+
+    /// Waits out the think time.
+    pub(super) fn think(&mut self) {
+        self.since_think = 0;
+        let now_ns = self.clock.now_ns();
+        let until_ns = now_ns.saturating_add(self.job.think_ns).min(self.timeline.end_ns());
+        let spin_until_ns = now_ns.saturating_add(self.job.think_spin_ns).min(until_ns);
+        if self.job.think_spin_ns > 0 && !self.plan.engine.caps.virtual_time {
+            while self.clock.now_ns() < spin_until_ns && !self.live.stop.load(Relaxed) {
+                std::hint::spin_loop();
+            }
+        }
+        self.sleep_until(until_ns);
+    }
+
+    /// Sleeps until `at_ns` or until told to stop, taking samples on the way.
+    pub(super) fn sleep_until(&mut self, at_ns: u64) {
+        loop {
+            let now_ns = self.clock.now_ns();
+            if now_ns >= at_ns || self.must_stop(now_ns) {
+                return;
+            }
+            self.clock.sleep_until(at_ns.min(self.timeline.next_ns()));
+        }
+    }
+
+    /// The files were gone through once: whether a time-based job goes round again, in a new order.
+    pub(super) fn wrap(&mut self) -> bool {
+        if !self.job.time_based || !self.feed.wrap() {
+            return false;
+        }
+        if self.job.invalidate {
+            self.files.drop_cache();
+        }
+        true
+    }
+
+    /// Whether the think time is due.
+    #[inline]
+    pub(super) fn should_think(&self) -> bool {
+        self.job.think_ns > 0 && self.since_think >= self.job.think_blocks
+    }
+}
+
+/// Advice that depends on the request.
+fn advice_for(io: &Io, errno: i32) -> &'static str {
+    match (errno, io.op) {
+        (libc::EINVAL, Op::Read | Op::Write) => {
+            "; with direct=1 the block size, the offset and the file's size must be multiples of the device's block"
+        }
+        (libc::EBADF, Op::Write) => "; the file is open for reading only",
+        (libc::ENOTTY | libc::EOPNOTSUPP, Op::Trim) => "; trim works on block devices that support discard, not on files",
+        _ => advice(errno),
+    }
+}

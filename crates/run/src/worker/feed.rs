@@ -1,0 +1,252 @@
+//! Which I/O comes next: direction, file, offset, and the syncs between writes.
+//!
+//! The feed knows nothing of time. It is asked for the next request until it says that the pass, or all, is done.
+
+use iostrata_engine::{FileId, Op};
+
+use crate::generate::{Block, Direction, Mix, Offsets};
+
+/// A request that is planned and has no buffer yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Planned {
+    pub(super) offset: u64,
+    pub(super) len: u32,
+    pub(super) file: FileId,
+    pub(super) op: Op,
+}
+
+impl Planned {
+    /// The data direction; `None` for the sync family.
+    pub(super) fn direction(&self) -> Option<Direction> {
+        match self.op {
+            Op::Read => Some(Direction::Read),
+            Op::Write => Some(Direction::Write),
+            Op::Trim => Some(Direction::Trim),
+            Op::Sync | Op::DataSync => None,
+        }
+    }
+}
+
+/// Why the feed gave nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dry {
+    /// The files were gone through once; [`Feed::restart`] begins another pass.
+    Pass,
+    /// One loop of the job has planned all its bytes or I/Os; [`Feed::renew`] begins another.
+    Loop,
+}
+
+/// What the feed needs to know of its job.
+pub(super) struct FeedLimits {
+    /// Bytes in one loop of the job (`u64::MAX`: no such end).
+    pub(super) bytes: u64,
+    /// I/Os in one loop of the job (`u64::MAX`: no such end).
+    pub(super) ios: u64,
+    /// `fsync` after this many writes, 0 = never.
+    pub(super) fsync_every: u32,
+    /// `fdatasync` after this many writes, 0 = never.
+    pub(super) fdatasync_every: u32,
+}
+
+/// Blocks planned ahead for the common job: one file, one direction.
+const AHEAD: usize = 64;
+
+/// The feed of one worker.
+pub(super) struct Feed {
+    files: Vec<Offsets>,
+    /// Files that have blocks left in this pass.
+    live_files: Vec<FileId>,
+    /// Position in `live_files`; files take turns, an I/O each.
+    turn: usize,
+    mix: Mix,
+    /// The only direction, if there is but one.
+    single: Option<Direction>,
+    /// Each block is trimmed, then written; only the writes count towards the job's bytes.
+    paired: bool,
+    bytes_left: u64,
+    ios_left: u64,
+    limits: FeedLimits,
+    syncs: Option<Syncs>,
+    /// Where the pass came to its end.
+    dried: Option<(FileId, Direction)>,
+    ahead: [Block; AHEAD],
+    ahead_next: usize,
+    ahead_end: usize,
+    planned_in_pass: bool,
+}
+
+/// Where syncs go: before the next I/O once enough writes were issued and the last I/O was a write.
+struct Syncs {
+    fsync_every: u32,
+    fdatasync_every: u32,
+    writes: u64,
+    last_was_write: bool,
+    last_file: FileId,
+}
+
+impl Syncs {
+    fn due(&mut self) -> Option<Planned> {
+        if !self.last_was_write {
+            return None;
+        }
+        let op = if self.fsync_every > 0 && self.writes.is_multiple_of(u64::from(self.fsync_every)) {
+            Op::Sync
+        } else if self.fdatasync_every > 0 && self.writes.is_multiple_of(u64::from(self.fdatasync_every)) {
+            Op::DataSync
+        } else {
+            return None;
+        };
+        self.last_was_write = false;
+        Some(Planned { offset: 0, len: 0, file: self.last_file, op })
+    }
+
+    fn note(&mut self, io: &Planned) {
+        self.last_was_write = io.op == Op::Write;
+        self.writes += u64::from(self.last_was_write);
+        self.last_file = io.file;
+    }
+}
+
+impl Feed {
+    pub(super) fn new(files: Vec<Offsets>, mix: Mix, paired: bool, limits: FeedLimits) -> Self {
+        let syncs = (limits.fsync_every > 0 || limits.fdatasync_every > 0).then_some(Syncs {
+            fsync_every: limits.fsync_every,
+            fdatasync_every: limits.fdatasync_every,
+            writes: 0,
+            last_was_write: false,
+            last_file: 0,
+        });
+        Feed {
+            live_files: (0..files.len() as FileId).collect(),
+            files,
+            turn: 0,
+            single: mix.only(),
+            mix,
+            paired,
+            bytes_left: limits.bytes,
+            ios_left: limits.ios,
+            limits,
+            syncs,
+            dried: None,
+            ahead: [Block::default(); AHEAD],
+            ahead_next: 0,
+            ahead_end: 0,
+            planned_in_pass: false,
+        }
+    }
+
+    /// Begins another pass in the same order (`repeat`) or a new one.
+    ///
+    /// Returns false, and stays dry, if the pass that ended planned nothing: another would not either.
+    pub(super) fn restart(&mut self, repeat: bool) -> bool {
+        self.begin_pass(|files, _| files.iter_mut().for_each(|file| file.restart(repeat)))
+    }
+
+    /// Goes round again while time is left: what came to its end begins anew, in another order.
+    pub(super) fn wrap(&mut self) -> bool {
+        self.begin_pass(|files, dried| match dried {
+            Some((file, direction)) if files.len() == 1 => files[file as usize].wrap(direction),
+            _ => files.iter_mut().for_each(|file| file.restart(false)),
+        })
+    }
+
+    fn begin_pass(&mut self, begin: impl FnOnce(&mut [Offsets], Option<(FileId, Direction)>)) -> bool {
+        if !self.planned_in_pass {
+            return false;
+        }
+        begin(&mut self.files, self.dried.take());
+        self.live_files.clear();
+        self.live_files.extend(0..self.files.len() as FileId);
+        self.turn = 0;
+        self.ahead_next = 0;
+        self.ahead_end = 0;
+        self.planned_in_pass = false;
+        true
+    }
+
+    /// Begins another loop of the job: its limits count anew.
+    pub(super) fn renew(&mut self) {
+        self.bytes_left = self.limits.bytes;
+        self.ios_left = self.limits.ios;
+    }
+
+    /// The next request. `wanted` overrides the mix of a mixed job (its pacer decides).
+    #[inline]
+    pub(super) fn next(&mut self, wanted: Option<Direction>) -> Result<Planned, Dry> {
+        if let Some(sync) = self.syncs.as_mut().and_then(Syncs::due) {
+            return Ok(sync);
+        }
+        if self.bytes_left == 0 || self.ios_left == 0 {
+            return Err(Dry::Loop);
+        }
+        match self.single {
+            Some(direction) if self.files.len() == 1 => self.next_ahead(direction),
+            _ => self.next_any(wanted),
+        }
+    }
+
+    /// The common job: offsets are made 64 at a time.
+    #[inline]
+    fn next_ahead(&mut self, direction: Direction) -> Result<Planned, Dry> {
+        if self.ahead_next == self.ahead_end {
+            self.ahead_end = self.files[0].plan(direction, &mut self.ahead);
+            self.ahead_next = 0;
+            if self.ahead_end == 0 {
+                self.dried = Some((0, direction));
+                return Err(Dry::Pass);
+            }
+        }
+        let block = self.ahead[self.ahead_next];
+        self.ahead_next += 1;
+        Ok(self.count(planned(block, 0, direction)))
+    }
+
+    fn next_any(&mut self, wanted: Option<Direction>) -> Result<Planned, Dry> {
+        // A trim and its write belong together, whatever a rate wants.
+        let direction = match (self.single, wanted) {
+            (Some(direction), _) => direction,
+            (None, Some(direction)) if !self.paired => direction,
+            _ => self.mix.next(),
+        };
+        while !self.live_files.is_empty() {
+            if self.turn >= self.live_files.len() {
+                self.turn = 0;
+            }
+            let file = self.live_files[self.turn];
+            let Some(block) = self.files[file as usize].next(direction) else {
+                self.dried = Some((file, direction));
+                self.live_files.remove(self.turn);
+                continue;
+            };
+            let io = planned(block, file, direction);
+            if self.paired && direction == Direction::Trim {
+                self.planned_in_pass = true;
+                return Ok(io);
+            }
+            self.turn += 1;
+            return Ok(self.count(io));
+        }
+        Err(Dry::Pass)
+    }
+
+    #[inline]
+    fn count(&mut self, io: Planned) -> Planned {
+        self.planned_in_pass = true;
+        self.bytes_left = self.bytes_left.saturating_sub(u64::from(io.len));
+        self.ios_left -= 1;
+        if let Some(syncs) = &mut self.syncs {
+            syncs.note(&io);
+        }
+        io
+    }
+}
+
+#[inline]
+fn planned(block: Block, file: FileId, direction: Direction) -> Planned {
+    let op = match direction {
+        Direction::Read => Op::Read,
+        Direction::Write => Op::Write,
+        Direction::Trim => Op::Trim,
+    };
+    Planned { offset: block.offset, len: block.len, file, op }
+}

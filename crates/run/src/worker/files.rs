@@ -1,0 +1,131 @@
+//! The open files of a worker: opened through the guard, with fio's advice to the kernel.
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+
+use iostrata_device::{Guard, OpenHow, SyncKind};
+use iostrata_engine::FileTable;
+use iostrata_os::file::{self, Advice};
+use iostrata_spec::{FadviseHint, Job, SyncFlag};
+
+use crate::error::RunError;
+use crate::plan::WorkerPlan;
+
+/// One open file and the span that the cache hints cover.
+struct OpenFile {
+    fd: OwnedFd,
+    span_bytes: u64,
+    block_device: bool,
+}
+
+/// All open files of a worker; empty for engines without files.
+#[derive(Default)]
+pub(super) struct OpenFiles(Vec<OpenFile>);
+
+impl OpenFiles {
+    /// Opens the files in order, each followed by the cache drop and the access hint that its job asks for.
+    pub(super) fn open(plan: &WorkerPlan, guard: &Guard) -> Result<Self, RunError> {
+        let mut files = OpenFiles::default();
+        if plan.engine.caps.diskless {
+            return Ok(files);
+        }
+        let job = &plan.job;
+        for file in &plan.files {
+            let target = guard
+                .open(&file.path, &how(job))
+                .map_err(|error| RunError::job_errno(job, error.errno(), error.to_string()))?;
+            let block_device = target.facts.kind == iostrata_device::NodeKind::Block;
+            let open = OpenFile { fd: target.fd, span_bytes: file.file_bytes, block_device };
+            if job.invalidate {
+                open.drop_cache();
+            }
+            open.hint(job);
+            files.0.push(open);
+        }
+        Ok(files)
+    }
+
+    /// The descriptors for the engine.
+    pub(super) fn table(&self, plan: &WorkerPlan) -> FileTable {
+        let descriptors = if self.0.is_empty() {
+            vec![-1; plan.files.len()]
+        } else {
+            self.0.iter().map(|file| file.fd.as_raw_fd()).collect()
+        };
+        FileTable { descriptors, direct: plan.job.direct }
+    }
+
+    /// How many are open.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Drops the page cache of all of them.
+    pub(super) fn drop_cache(&self) {
+        for file in &self.0 {
+            file.drop_cache();
+        }
+    }
+
+    /// `fsync` of each: the job's `end_fsync` or `fsync_on_close`.
+    pub(super) fn sync(&self, plan: &WorkerPlan) -> Result<(), RunError> {
+        for (file, facts) in self.0.iter().zip(&plan.files) {
+            file::sync(&file.fd).map_err(|error| RunError::system(&plan.job, Some(&facts.path), "fsync", &error))?;
+        }
+        Ok(())
+    }
+}
+
+impl OpenFile {
+    /// Best effort, as in fio: a file system that has no cache to drop has nothing to complain of.
+    fn drop_cache(&self) {
+        let _ = if self.block_device {
+            file::flush_block_cache(&self.fd)
+        } else {
+            file::advise(&self.fd, 0, self.span_bytes, Advice::DontNeed)
+        };
+    }
+
+    fn hint(&self, job: &Job) {
+        let by_workload = if job.workload.random { Advice::Random } else { Advice::Sequential };
+        let advice = match job.fadvise {
+            FadviseHint::None => return,
+            FadviseHint::ByWorkload => by_workload,
+            FadviseHint::Random => Advice::Random,
+            FadviseHint::Sequential => Advice::Sequential,
+            FadviseHint::NoReuse => Advice::NoReuse,
+        };
+        // A hint that is not understood changes nothing that is measured wrongly.
+        let _ = file::advise(&self.fd, 0, self.span_bytes, advice);
+    }
+}
+
+/// The flags that a job's files are opened with.
+fn how(job: &Job) -> OpenHow {
+    let writes = job.workload.writes || job.workload.trims;
+    OpenHow {
+        read: true,
+        write: writes,
+        create: writes && job.allow_create,
+        direct: job.direct,
+        sync: match job.sync_flag {
+            SyncFlag::None => SyncKind::None,
+            SyncFlag::Sync => SyncKind::Sync,
+            SyncFlag::DataSync => SyncKind::DataSync,
+        },
+        mode: 0o600,
+    }
+}
+
+/// Removes a worker's files; those that are gone already are no fault.
+pub(super) fn unlink(plan: &WorkerPlan) -> Result<(), RunError> {
+    for file in &plan.files {
+        match file::unlink(&file.path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(RunError::system(&plan.job, Some(Path::new(&file.path)), "unlink", &error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

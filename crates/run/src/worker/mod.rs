@@ -1,0 +1,356 @@
+//! A worker: one clone of one job on a thread of its own, from opening its files to putting them away.
+
+mod async_loop;
+mod core;
+mod feed;
+mod files;
+mod sync_loop;
+mod timeline;
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use iostrata_device::Guard;
+use iostrata_engine::virtual_time::World;
+use iostrata_engine::{EngineConfig, EngineError, Granted, Instance, SlotArena};
+use iostrata_os::signals;
+use iostrata_os::thread::{Waker, current_tid, pin_current, set_nice_current, thread_usage};
+use iostrata_spec::{CpuPolicy, Seed};
+
+use self::async_loop::{AsyncLoop, BatchRules};
+use self::core::{Core, PassEnd};
+use self::feed::{Feed, FeedLimits};
+use self::files::OpenFiles;
+use self::timeline::Timeline;
+use crate::buffers::BufferMaker;
+use crate::clock::{Clock, RealClock, VirtualClock};
+use crate::error::RunError;
+use crate::gate::Gate;
+use crate::generate::{Mix, OffsetSpec, Offsets, Streams};
+use crate::live::{Ending, Live, State};
+use crate::pace::Pacer;
+use crate::plan::WorkerPlan;
+
+/// How long a worker may try to cancel what is in flight once it is given up.
+const CANCEL_NS: u64 = 500_000_000;
+
+/// Which clock a worker lives by.
+#[derive(Clone)]
+pub(crate) enum Time {
+    /// The machine's.
+    Real(RealClock),
+    /// The world of a `sim` run.
+    Virtual(Arc<World>),
+}
+
+/// Everything a worker is born with.
+pub(crate) struct Birth {
+    pub(crate) plan: WorkerPlan,
+    pub(crate) live: Arc<Live>,
+    pub(crate) guard: Arc<Guard>,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) time: Time,
+    /// Called when the worker has ended.
+    pub(crate) ended: Box<dyn FnOnce() + Send>,
+}
+
+/// Starts the worker's thread. It is detached: the coordinator watches `live`, and can report without it.
+pub(crate) fn spawn(birth: Birth) -> std::io::Result<()> {
+    let name: String = birth.plan.job.name.chars().take(15).collect();
+    std::thread::Builder::new().name(name.replace('\0', "")).spawn(move || live_and_end(birth)).map(drop)
+}
+
+/// The whole life of the thread; a panic becomes the job's error.
+fn live_and_end(birth: Birth) {
+    signals::block_in_this_thread();
+    let live = Arc::clone(&birth.live);
+    live.tid.store(current_tid(), Relaxed);
+    *live.waker.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(Waker::current());
+    let number = birth.plan.thread_number - 1;
+    let ending = catch_unwind(AssertUnwindSafe(|| match &birth.time {
+        Time::Real(clock) => run(&birth, clock),
+        Time::Virtual(world) => {
+            world.wait_turn(number);
+            run(&birth, &VirtualClock::new(Arc::clone(world), number))
+        }
+    }))
+    .unwrap_or_else(|panic| Ending { error: Some(panic_error(&birth.plan, &*panic)), ..Ending::default() });
+    if let Time::Virtual(world) = &birth.time {
+        world.leave(number);
+    }
+    let state = if ending.error.is_some() { State::Failed } else { State::Ended };
+    *live.ending.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(ending);
+    live.open_files.store(0, Relaxed);
+    live.set_state(state);
+    (birth.ended)();
+}
+
+fn panic_error(plan: &WorkerPlan, panic: &(dyn Any + Send)) -> RunError {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    let text = format!("a fault in iostrata itself ended this job: {text}; please report it");
+    RunError::job_errno(&plan.job, libc::EFAULT, text)
+}
+
+/// Sets up, runs, tears down. Errors land in the ending beside what was measured until then.
+fn run<C: Clock>(birth: &Birth, clock: &C) -> Ending {
+    let mut ending = Ending::default();
+    if let Err(error) = run_job(birth, clock, &mut ending) {
+        ending.error.get_or_insert(error);
+    }
+    if birth.live.io_start_ns.load(Relaxed) > 0 && birth.live.end_ns.load(Relaxed) == 0 {
+        birth.live.end_ns.store(clock.now_ns(), Relaxed);
+    }
+    ending
+}
+
+fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<(), RunError> {
+    let (plan, live) = (&birth.plan, &*birth.live);
+    let job = &*plan.job;
+    live.set_state(State::SettingUp);
+    place_thread(plan)?;
+    let (mut instance, config) = make_engine(birth)?;
+    let open_files = OpenFiles::open(plan, &birth.guard)?;
+    let synchronous = matches!(instance, Instance::Sync(_));
+    let asked_depth = if synchronous { 1 } else { job.depth };
+    let arena = make_arena(plan, asked_depth)?;
+    let granted = attach(&mut instance, &open_files, plan, &arena, asked_depth)
+        .map_err(|error| engine_fault(plan, &error))?;
+    ending.engine_used = granted.used;
+    ending.notes = granted.notes;
+    ending.depth_granted = granted.depth;
+    live.open_files.store(open_files.len() as u32, Relaxed);
+    let streams = Streams::new(plan.seed, u64::from(plan.thread_number));
+    let mut buffers = BufferMaker::new(&job.buffers, streams.buffers);
+    for slot in 0..arena.slots() {
+        arena.with_bytes(slot, |bytes| buffers.prepare(bytes));
+    }
+    drop(config);
+    live.set_state(State::Ready);
+    if !birth.gate.wait(&live.stop) {
+        return Ok(());
+    }
+    delay_start(plan, clock, live, &streams);
+
+    let start_ns = clock.now_ns();
+    let ramps = job.ramp_ns > 0;
+    live.set_state(if ramps { State::Ramp } else { State::Running });
+    live.io_start_ns.store(start_ns, Relaxed);
+    if !ramps {
+        live.measure_start_ns.store(start_ns, Relaxed);
+    }
+    let mut core = Core {
+        plan,
+        job,
+        clock,
+        live,
+        feed: make_feed(plan, &streams),
+        pacer: Pacer::for_job(job, start_ns),
+        buffers,
+        arena,
+        files: open_files,
+        timeline: Timeline::new(job, start_ns),
+        error: None,
+        notes: Vec::new(),
+        since_think: 0,
+        usage_start: thread_usage(),
+        stopping: false,
+    };
+    let result = passes(birth, &mut core, instance, granted.depth, ending);
+    let end_ns = clock.now_ns();
+    live.end_ns.store(end_ns, Relaxed);
+    if !plan.engine.caps.virtual_time {
+        ending.usage = thread_usage().since(&core.usage_start);
+    }
+    ending.due_not_issued = core.pacer.as_ref().map_or(0, |pacer| pacer.due_not_issued(end_ns));
+    ending.notes.append(&mut core.notes);
+    ending.error = core.error.take();
+    result?;
+    put_away(plan, live, core.files)
+}
+
+/// Runs pass after pass until the job is done.
+fn passes<C: Clock>(
+    birth: &Birth,
+    core: &mut Core<'_, C>,
+    mut instance: Instance,
+    depth: u32,
+    ending: &mut Ending,
+) -> Result<(), RunError> {
+    let (plan, job) = (core.plan, core.job);
+    let mut asynchronous = AsyncLoop::new(BatchRules::of(job, depth));
+    let mut loops_left = job.loops;
+    let region_bytes: u64 = plan.files.iter().map(|file| file.region_bytes).sum();
+    let result = loop {
+        let end = match &mut instance {
+            Instance::Sync(engine) => sync_loop::pass(core, engine.as_mut()),
+            Instance::Async(engine) => match asynchronous.pass(core, engine.as_mut()) {
+                Ok(end) => end,
+                Err(error) => break Err(engine_fault(plan, &error)),
+            },
+        };
+        // A loop ends with its bytes, or where the files hold no more whole blocks; but io_size above the size of the
+        // files asks for several passes, and then loops= adds nothing, as in fio.
+        let several_passes = plan.io_bytes > region_bytes;
+        let another = match end {
+            PassEnd::Stop => false,
+            PassEnd::Pass if several_passes => true,
+            PassEnd::Loop if several_passes => false,
+            PassEnd::Pass | PassEnd::Loop => {
+                loops_left -= 1;
+                core.feed.renew();
+                loops_left > 0
+            }
+        };
+        if !another || !core.feed.restart(job.seed != Seed::Fresh) {
+            break Ok(());
+        }
+        if let Err(error) = reopen(birth, core, &mut instance, depth) {
+            break Err(error);
+        }
+    };
+    if let Instance::Async(engine) = &mut instance {
+        let stuck = asynchronous.finish(core, engine.as_mut(), core.clock.now_ns().saturating_add(CANCEL_NS));
+        ending.censored = stuck.slots.len() as u64;
+        if let Some(text) = asynchronous.stuck_text(plan, &stuck) {
+            core.error.get_or_insert_with(|| RunError::job_errno(job, libc::ETIMEDOUT, text));
+        }
+    }
+    result
+}
+
+/// Between passes fio closes and opens the files, which drops their caches and renews their hints.
+fn reopen<C: Clock>(
+    birth: &Birth,
+    core: &mut Core<'_, C>,
+    instance: &mut Instance,
+    depth: u32,
+) -> Result<(), RunError> {
+    if birth.plan.engine.caps.diskless {
+        return Ok(());
+    }
+    core.files = OpenFiles::default();
+    core.files = OpenFiles::open(&birth.plan, &birth.guard)?;
+    attach(instance, &core.files, &birth.plan, &core.arena, depth)
+        .map(drop)
+        .map_err(|error| engine_fault(&birth.plan, &error))
+}
+
+fn attach(
+    instance: &mut Instance,
+    files: &OpenFiles,
+    plan: &WorkerPlan,
+    arena: &Arc<SlotArena>,
+    depth: u32,
+) -> Result<Granted, EngineError> {
+    let table = files.table(plan);
+    match instance {
+        Instance::Async(engine) => engine.attach(&table, Arc::clone(arena), depth),
+        Instance::Sync(engine) => engine.attach(&table, Arc::clone(arena)),
+    }
+}
+
+fn put_away(plan: &WorkerPlan, live: &Live, files: OpenFiles) -> Result<(), RunError> {
+    let job = &plan.job;
+    if (job.end_fsync || job.fsync_on_close) && job.workload.writes {
+        live.set_state(State::Syncing);
+        files.sync(plan)?;
+    }
+    live.set_state(State::Finishing);
+    drop(files);
+    if job.unlink && !plan.engine.caps.diskless {
+        files::unlink(plan)?;
+    }
+    Ok(())
+}
+
+fn engine_fault(plan: &WorkerPlan, error: &EngineError) -> RunError {
+    RunError::job_errno(&plan.job, error.errno(), format!("ioengine={}: {error}", plan.engine.name))
+}
+
+/// CPUs and priority of the thread.
+fn place_thread(plan: &WorkerPlan) -> Result<(), RunError> {
+    let job = &plan.job;
+    if !job.cpus.is_empty() {
+        let own = [job.cpus[plan.clone as usize % job.cpus.len()]];
+        let cpus = match job.cpu_policy {
+            CpuPolicy::Shared => &job.cpus[..],
+            CpuPolicy::Split => &own[..],
+        };
+        pin_current(cpus).map_err(|error| RunError::system(job, None, "setting the CPU affinity", &error))?;
+    }
+    if let Some(nice) = job.nice {
+        set_nice_current(nice).map_err(|error| RunError::system(job, None, "setting the nice value", &error))?;
+    }
+    Ok(())
+}
+
+fn make_engine(birth: &Birth) -> Result<(Instance, EngineConfig), RunError> {
+    let plan = &birth.plan;
+    let streams = Streams::new(plan.seed, u64::from(plan.thread_number));
+    let config = EngineConfig {
+        options: plan.job.engine_options.clone(),
+        seed: streams.think,
+        file_sizes: plan.files.iter().map(|file| file.file_bytes).collect(),
+        world: match &birth.time {
+            Time::Real(_) => None,
+            Time::Virtual(world) => Some(Arc::clone(world)),
+        },
+        worker: plan.thread_number - 1,
+    };
+    let instance = (plan.engine.make)(&config).map_err(|error| engine_fault(plan, &error))?;
+    Ok((instance, config))
+}
+
+fn make_arena(plan: &WorkerPlan, depth: u32) -> Result<Arc<SlotArena>, RunError> {
+    let job = &plan.job;
+    let used = [job.workload.reads, job.workload.writes, job.workload.trims];
+    let largest = job.block_size.to_array().into_iter().zip(used).filter(|(_, used)| *used).map(|(size, _)| size).max();
+    let bytes = largest.unwrap_or(4096) as usize;
+    SlotArena::new(depth, bytes, 1).map_err(|error| {
+        let what = format!("getting {depth} buffers of {bytes} bytes");
+        RunError::system(job, None, &what, &error)
+    })
+}
+
+fn make_feed(plan: &WorkerPlan, streams: &Streams) -> Feed {
+    let job = &plan.job;
+    let offsets = plan.files.iter().enumerate().map(|(index, file)| {
+        // A random job that transfers less than its region stays in the beginning of it, as in fio.
+        let region_bytes = if job.workload.random && !job.time_based && plan.files.len() == 1 {
+            file.region_bytes.min(plan.io_bytes.next_multiple_of(crate::plan::smallest_block(job)))
+        } else {
+            file.region_bytes
+        };
+        let key = streams.file_offsets(index as u64);
+        Offsets::new(&OffsetSpec::for_job(job, file.region_start, region_bytes, file.file_bytes, key))
+    });
+    let limits = FeedLimits {
+        bytes: if job.time_based { u64::MAX } else { plan.io_bytes },
+        ios: if job.time_based { u64::MAX } else { job.number_ios.unwrap_or(u64::MAX) },
+        fsync_every: job.fsync_every,
+        fdatasync_every: job.fdatasync_every,
+    };
+    let paired = job.workload.trims && job.workload.writes;
+    Feed::new(offsets.collect(), Mix::for_workload(&job.workload, job.mix_read_percent, streams.mix), paired, limits)
+}
+
+/// Waits out `startdelay`: a range is drawn from.
+fn delay_start<C: Clock>(plan: &WorkerPlan, clock: &C, live: &Live, streams: &Streams) {
+    let (low, high) = plan.job.start_delay_ns;
+    let span = high.saturating_sub(low);
+    // The stream's seed is itself a uniform number: one draw needs no generator.
+    let delay_ns = low + (u128::from(streams.think) * u128::from(span) >> 64) as u64;
+    if delay_ns == 0 {
+        return;
+    }
+    let until_ns = clock.now_ns().saturating_add(delay_ns);
+    while clock.now_ns() < until_ns && !live.stop.load(Relaxed) {
+        clock.sleep_until(until_ns);
+    }
+}

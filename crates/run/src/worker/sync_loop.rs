@@ -1,0 +1,61 @@
+//! The loop for engines that do one request at a time in the calling thread.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use iostrata_engine::SyncOp;
+
+use super::core::{Core, Outcome, PassEnd, Plan};
+use super::feed::Dry;
+use crate::clock::Clock;
+
+/// The only slot.
+const SLOT: u32 = 0;
+
+/// One pass over the files.
+pub(super) fn pass<C: Clock>(core: &mut Core<'_, C>, engine: &mut dyn SyncOp) -> PassEnd {
+    let fills = core.buffers.needs_work_per_io() && core.job.workload.writes;
+    let mut now_ns = core.clock.now_ns();
+    loop {
+        if core.must_stop(now_ns) {
+            return PassEnd::Stop;
+        }
+        if core.should_think() {
+            core.think();
+            now_ns = core.clock.now_ns();
+            continue;
+        }
+        let (planned, due_ns) = match core.plan_next(now_ns) {
+            Plan::Io(planned, due_ns) => (planned, due_ns),
+            Plan::NotBefore(due_ns) => {
+                core.sleep_until(due_ns);
+                now_ns = core.clock.now_ns();
+                continue;
+            }
+            Plan::Dry(Dry::Loop) => return PassEnd::Loop,
+            Plan::Dry(Dry::Pass) if core.wrap() => continue,
+            Plan::Dry(Dry::Pass) => return PassEnd::Pass,
+        };
+        let mut slot = Core::<C>::place(SLOT, planned, due_ns, now_ns);
+        if fills || due_ns > 0 {
+            core.fill(&slot.io, now_ns);
+            slot.start_ns = core.clock.now_ns();
+            slot.issue_ns = slot.start_ns;
+        }
+        core.live.in_flight.store(1, Relaxed);
+        loop {
+            let result = engine.call(&slot.io);
+            now_ns = core.clock.now_ns();
+            let _batch = core.live.lock.write();
+            if core.account(&mut slot, result, now_ns) == Outcome::Done {
+                core.live.depth_counts[0].add(1);
+                core.live.submit_counts[1].add(1);
+                core.live.complete_counts[1].add(1);
+                break;
+            }
+            if core.live.stop.load(Relaxed) {
+                break;
+            }
+        }
+        core.live.in_flight.store(0, Relaxed);
+    }
+}
