@@ -1,7 +1,27 @@
-//! Plan, layout, offsets, pacing, buffers and the worker loop.
-
+//! Runs jobs: plan, layout, worker loops, and the document at the end.
+//!
+//! [`plan()`] turns jobs into workers with files and regions; [`execute()`] lays the files out, starts the workers stage
+//! by stage, watches them, and hands a [`iostrata_result::RunResult`] to a [`Sink`], whatever happens.
 #![deny(missing_docs)]
 
 pub mod buffers;
+mod clock;
+mod collect;
+mod disks;
+mod error;
+mod execute;
+mod gate;
 pub mod generate;
+mod layout;
+mod live;
 pub mod pace;
+mod plan;
+mod progress;
+mod worker;
+
+pub use collect::{facts, workload_name};
+pub use error::RunError;
+pub use execute::{Context, Event, Sink, execute};
+pub use live::{Ending, State};
+pub use plan::{FilePlan, Plan, WorkerPlan, file_names, plan};
+pub use progress::Progress;

@@ -1,0 +1,402 @@
+//! The coordinator: lays out, starts stage after stage, watches, ends what must end, and always reports.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError};
+
+use iostrata_device::Guard;
+use iostrata_engine::virtual_time::World;
+use iostrata_os::clock::{monotonic_ns, unix_ms};
+use iostrata_os::host;
+use iostrata_os::signals::Signals;
+use iostrata_result::{End, FORMAT_VERSION, Host, Note, OptionWord, RunResult};
+
+use crate::clock::RealClock;
+use crate::collect::{Collected, Times, collect};
+use crate::disks::Disks;
+use crate::error::RunError;
+use crate::gate::Gate;
+use crate::layout::{lay_out, layout_need};
+use crate::live::{Live, State};
+use crate::plan::{Plan, WorkerPlan};
+use crate::progress::{Progress, Rates};
+use crate::worker::{Birth, Time, spawn};
+
+/// What the coordinator tells while it works.
+pub enum Event<'a> {
+    /// The run is about to start: the jobs are planned, nothing was touched.
+    Planned(&'a Plan),
+    /// A worker's files are being made.
+    Layout {
+        /// The job's name.
+        job: &'a str,
+        /// How many files.
+        files: usize,
+        /// Their sizes together.
+        total_bytes: u64,
+    },
+    /// How far it is.
+    Progress(&'a Progress),
+    /// A signal asked the run to end.
+    Signal(i32),
+    /// The end: the document.
+    Done(Box<RunResult>),
+}
+
+/// Who is told.
+pub trait Sink {
+    /// Something happened.
+    fn event(&mut self, event: Event<'_>);
+}
+
+/// What a run needs besides its plan.
+pub struct Context {
+    /// The guard that admitted the targets.
+    pub guard: Guard,
+    /// The installed signal handlers.
+    pub signals: Signals,
+    /// How long outstanding I/Os may take after the end, nanoseconds.
+    pub grace_ns: u64,
+    /// How often progress is told, nanoseconds; `None`: never.
+    pub progress_ns: Option<u64>,
+    /// The arguments, for the document.
+    pub command_line: Vec<String>,
+    /// Options of the global section, for the document.
+    pub global_options: Vec<OptionWord>,
+    /// Version of the program, for the document.
+    pub tool_version: String,
+    /// Notes that were known before the run (differences from fio, misreadings).
+    pub notes: Vec<Note>,
+}
+
+/// After a signal: how long outstanding I/Os may take.
+const SIGNAL_GRACE_NS: u64 = 1_000_000_000;
+/// After workers were told to give up: how long they may take for it.
+const ABANDON_NS: u64 = 700_000_000;
+/// How often the coordinator looks after workers that should be ending.
+const LOOK_NS: u64 = 50_000_000;
+/// How long setting up may go on after a signal before its worker is left behind.
+const NEVER: u64 = u64::MAX;
+
+/// Runs the plan to its end, whatever that is.
+///
+/// The document goes to the sink, in every case. Faults of single jobs are in it.
+pub fn execute(plan: &Plan, context: Context, sink: &mut dyn Sink) {
+    let mut run = Run::new(plan, context);
+    sink.event(Event::Planned(plan));
+    let laid_out = run.lay_out_all(sink);
+    if laid_out && !plan.workers.iter().all(|worker| worker.job.create_only) {
+        for stage in 0..plan.stages() {
+            if !run.stage(stage, sink) {
+                break;
+            }
+        }
+    }
+    let result = run.result();
+    sink.event(Event::Done(Box::new(result)));
+}
+
+struct Run<'a> {
+    plan: &'a Plan,
+    lives: Vec<Arc<Live>>,
+    guard: Arc<Guard>,
+    context: Context,
+    time: Time,
+    disks: Disks,
+    start_ns: u64,
+    start_unix_ms: i64,
+    signal: Option<i32>,
+    /// Faults that kept workers from starting, by worker.
+    faults: Vec<(usize, RunError)>,
+    rates: Rates,
+    next_progress_ns: u64,
+    /// When workers that are told to stop are told to give up.
+    abandon_at_ns: u64,
+}
+
+impl<'a> Run<'a> {
+    fn new(plan: &'a Plan, mut context: Context) -> Self {
+        let lives = plan.workers.iter().map(|worker| Arc::new(Live::new(worker))).collect();
+        let time = if plan.virtual_time { Time::Virtual(World::new()) } else { Time::Real(RealClock::detect()) };
+        let start_ns = monotonic_ns();
+        let guard = std::mem::take(&mut context.guard);
+        Run {
+            plan,
+            lives,
+            guard: Arc::new(guard),
+            time,
+            disks: Disks::watch(plan, start_ns),
+            start_ns,
+            start_unix_ms: unix_ms(),
+            signal: None,
+            faults: Vec::new(),
+            rates: Rates::default(),
+            next_progress_ns: context.progress_ns.map_or(NEVER, |interval| start_ns.saturating_add(interval)),
+            abandon_at_ns: NEVER,
+            context,
+        }
+    }
+
+    /// Makes the files of all workers, in their order. False if a signal ended it or nothing can run.
+    fn lay_out_all(&mut self, sink: &mut dyn Sink) -> bool {
+        for (index, worker) in self.plan.workers.iter().enumerate() {
+            let need = layout_need(worker);
+            if need.files.is_empty() {
+                continue;
+            }
+            if need.fill_bytes > 0 {
+                let (files, total_bytes) = (need.files.len(), need.total_bytes);
+                sink.event(Event::Layout { job: &worker.job.name, files, total_bytes });
+            }
+            if let Err(error) = self.lay_out_worker(worker, &need, sink) {
+                self.faults.push((index, error));
+            }
+            if self.signal.is_some() {
+                return false;
+            }
+        }
+        self.disks = Disks::watch(self.plan, monotonic_ns());
+        self.faults.is_empty()
+    }
+
+    /// On a thread of its own, so that signals are heard and progress is told meanwhile.
+    fn lay_out_worker(
+        &mut self,
+        worker: &WorkerPlan,
+        need: &crate::layout::LayoutNeed,
+        sink: &mut dyn Sink,
+    ) -> Result<(), RunError> {
+        let (filled, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+        let (guard, signals) = (Arc::clone(&self.guard), self.context.signals);
+        std::thread::scope(|scope| {
+            let maker = scope.spawn(|| {
+                iostrata_os::signals::block_in_this_thread();
+                let made = lay_out(worker, need, &guard, &filled, &stop);
+                signals.notify();
+                made
+            });
+            while !maker.is_finished() {
+                self.wait(monotonic_ns().saturating_add(LOOK_NS), sink);
+                if self.signal.is_some() {
+                    stop.store(true, Relaxed);
+                }
+                if self.progress_is_due() {
+                    let progress = Progress::of_layout(filled.load(Relaxed), need.fill_bytes);
+                    sink.event(Event::Progress(&progress));
+                }
+            }
+            maker.join().unwrap_or_else(|_| {
+                Err(RunError::job(&worker.job, "a fault in iostrata itself ended the layout; please report it".into()))
+            })
+        })
+    }
+
+    /// Starts the workers of a stage together and waits for them. False if the run must not go on.
+    fn stage(&mut self, stage: u32, sink: &mut dyn Sink) -> bool {
+        let plan = self.plan;
+        let members: Vec<usize> = (0..plan.workers.len()).filter(|&index| plan.workers[index].stage == stage).collect();
+        let gate = Arc::new(Gate::default());
+        if let Time::Virtual(world) = &self.time {
+            let begin_ns = self.lives.iter().map(|live| live.end_ns.load(Relaxed)).max().unwrap_or(0);
+            members.iter().for_each(|&index| world.enter(index as u32, begin_ns));
+            // Readiness costs no virtual time: the baton alone orders the workers.
+            gate.open();
+        }
+        for &index in &members {
+            self.start(index, &gate);
+        }
+        let mut released = false;
+        loop {
+            self.wait(self.next_look_ns(&members), sink);
+            if !released && members.iter().all(|&index| self.is_ready(index)) {
+                gate.open();
+                released = true;
+            }
+            self.look_after(&members, &gate);
+            if members.iter().all(|&index| self.lives[index].has_ended()) {
+                return self.signal.is_none();
+            }
+            if self.given_up(&members) {
+                return false;
+            }
+            if self.progress_is_due() {
+                let progress = self.rates.progress(self.plan, &self.lives, monotonic_ns());
+                sink.event(Event::Progress(&progress));
+            }
+        }
+    }
+
+    fn start(&mut self, index: usize, gate: &Arc<Gate>) {
+        let signals = self.context.signals;
+        let birth = Birth {
+            plan: self.plan.workers[index].clone(),
+            live: Arc::clone(&self.lives[index]),
+            guard: Arc::clone(&self.guard),
+            gate: Arc::clone(gate),
+            time: self.time.clone(),
+            ended: Box::new(move || signals.notify()),
+        };
+        if let Err(error) = spawn(birth) {
+            let job = &self.plan.workers[index].job;
+            self.faults.push((index, RunError::system(job, None, "starting a thread", &error)));
+            self.lives[index].set_state(State::Failed);
+            if let Time::Virtual(world) = &self.time {
+                world.leave(index as u32);
+            }
+        }
+    }
+
+    fn is_ready(&self, index: usize) -> bool {
+        !matches!(self.lives[index].state(), State::NotStarted | State::SettingUp)
+    }
+
+    /// When the coordinator must look again if nobody notifies it.
+    fn next_look_ns(&self, members: &[usize]) -> u64 {
+        let now_ns = monotonic_ns();
+        let setting_up = members.iter().any(|&index| !self.is_ready(index));
+        let ending = members.iter().any(|&index| self.lives[index].stop.load(Relaxed));
+        // Workers that are ready do not notify: a stage starts within a millisecond of the last.
+        let look_ns = if setting_up { 1_000_000 } else if ending { LOOK_NS } else { 20 * LOOK_NS };
+        let overdue_ns = members.iter().map(|&index| self.overdue_ns(index)).min().unwrap_or(NEVER);
+        now_ns.saturating_add(look_ns).min(self.next_progress_ns).min(overdue_ns.max(now_ns + LOOK_NS))
+    }
+
+    /// When a worker with a run time should long have ended; [`NEVER`] for others.
+    fn overdue_ns(&self, index: usize) -> u64 {
+        let (job, live) = (&self.plan.workers[index].job, &self.lives[index]);
+        let started_ns = live.io_start_ns.load(Relaxed);
+        if job.runtime_ns == 0 || started_ns == 0 || self.plan.virtual_time {
+            return NEVER;
+        }
+        started_ns.saturating_add(job.ramp_ns).saturating_add(job.runtime_ns).saturating_add(self.context.grace_ns)
+    }
+
+    /// Waits; hears signals.
+    fn wait(&mut self, until_ns: u64, sink: &mut dyn Sink) {
+        self.context.signals.wait_until_ns(until_ns);
+        if self.signal.is_none()
+            && let Some(signal) = self.context.signals.pending()
+        {
+            self.signal = Some(signal);
+            self.abandon_at_ns = monotonic_ns().saturating_add(SIGNAL_GRACE_NS.min(self.context.grace_ns));
+            sink.event(Event::Signal(signal));
+        }
+    }
+
+    /// Tells workers to stop, to give up, and wakes those that sit in a system call.
+    fn look_after(&mut self, members: &[usize], gate: &Gate) {
+        let now_ns = monotonic_ns();
+        let exit_all = members.iter().any(|&index| {
+            self.lives[index].has_ended() && self.plan.workers[index].job.exit_all
+        });
+        for &index in members {
+            let live = &self.lives[index];
+            let overdue = now_ns >= self.overdue_ns(index);
+            if live.has_ended() || !(self.signal.is_some() || exit_all || overdue) {
+                continue;
+            }
+            live.stop.store(true, Relaxed);
+            if now_ns >= self.abandon_at_ns || overdue {
+                live.abandon.store(true, Relaxed);
+            }
+            if let Some(waker) = &*live.waker.lock().unwrap_or_else(PoisonError::into_inner) {
+                waker.wake();
+            }
+        }
+        if self.signal.is_some() {
+            gate.open();
+        }
+    }
+
+    /// Whether the workers that are left have had their time to give up and did not.
+    fn given_up(&self, members: &[usize]) -> bool {
+        let now_ns = monotonic_ns();
+        members.iter().filter(|&&index| !self.lives[index].has_ended()).all(|&index| {
+            let since_ns = self.abandon_at_ns.min(self.overdue_ns(index));
+            now_ns >= since_ns.saturating_add(ABANDON_NS)
+        })
+    }
+
+    fn progress_is_due(&mut self) -> bool {
+        let now_ns = monotonic_ns();
+        let due = now_ns >= self.next_progress_ns;
+        if let (true, Some(interval)) = (due, self.context.progress_ns) {
+            self.next_progress_ns = now_ns.saturating_add(interval);
+        }
+        due
+    }
+
+    /// The document of what is known now.
+    fn result(&self) -> RunResult {
+        let real = !self.plan.virtual_time;
+        let end_ns = if real { monotonic_ns() } else { self.lives.iter().map(|l| l.end_ns.load(Relaxed)).max().unwrap_or(0) };
+        let times = Times {
+            run_start_ns: if real { self.start_ns } else { 0 },
+            run_start_unix_ms: real.then_some(self.start_unix_ms),
+            now_ns: end_ns,
+        };
+        let mut notes = self.context.notes.clone();
+        let mut workers = Vec::with_capacity(self.lives.len());
+        for (index, (plan, live)) in self.plan.workers.iter().zip(&self.lives).enumerate() {
+            let Collected { mut result, notes: own } = collect(plan, live, times);
+            if let Some((_, fault)) = self.faults.iter().find(|(worker, _)| *worker == index) {
+                result.error = fault.errno;
+                result.error_text = Some(fault.text.clone());
+            } else if result.censored > 0 && result.error == 0 {
+                result.error = libc::ETIMEDOUT;
+                result.error_text = Some(self.left_behind(plan, live));
+            }
+            workers.push(result);
+            notes.extend(own.into_iter().filter(|note| !notes_has(&notes, note)).collect::<Vec<_>>());
+        }
+        RunResult {
+            format_version: FORMAT_VERSION,
+            tool_version: self.context.tool_version.clone(),
+            started_unix_ms: if real { self.start_unix_ms } else { 0 },
+            taken_unix_ms: if real { unix_ms() } else { (end_ns / 1_000_000) as i64 },
+            host: if real { self.host() } else { virtual_host() },
+            command_line: self.context.command_line.clone(),
+            global_options: self.context.global_options.clone(),
+            workers,
+            disks: if real { self.disks.used(end_ns) } else { Vec::new() },
+            notes,
+            end: self.signal.map_or(End::Finished, End::Signal),
+        }
+    }
+
+    /// The sentence for a worker that sits in a system call which does not return.
+    fn left_behind(&self, plan: &WorkerPlan, live: &Live) -> String {
+        let place = live.current_place().map_or(String::new(), |(operation, file, offset)| {
+            let path = plan.files.get(file as usize).map_or(String::new(), |file| file.path.display().to_string());
+            format!(" ({operation} of {path} at offset {offset})")
+        });
+        format!(
+            "a request never came back{place}: the device or its server does not answer; what was measured until then \
+             is reported, and latencies are lower bounds"
+        )
+    }
+
+    fn host(&self) -> Host {
+        let (clock, error_ns) = match &self.time {
+            Time::Real(clock) => (clock.source().name(), u64::from(clock.source().error_ns())),
+            Time::Virtual(_) => ("virtual", 0),
+        };
+        Host {
+            name: host::host_name(),
+            os: host::os_release(),
+            arch: host::arch(),
+            cpus: host::online_cpus(),
+            clock: clock.to_string(),
+            clock_error_ns: error_ns,
+        }
+    }
+}
+
+/// A run in virtual time is the same on every machine.
+fn virtual_host() -> Host {
+    let word = || "virtual".to_string();
+    Host { name: word(), os: word(), arch: word(), cpus: 1, clock: word(), clock_error_ns: 0 }
+}
+
+fn notes_has(notes: &[Note], note: &Note) -> bool {
+    notes.contains(note)
+}
