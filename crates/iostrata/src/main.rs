@@ -1,1 +1,28 @@
-fn main() {}
+//! The `iostrata` program: joins the crates, one file per subcommand.
+
+mod commands;
+mod output;
+mod watch;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// The subcommands that exist; everything else is a fio command line.
+const SUBCOMMANDS: &[(&str, fn(&[OsString]) -> ExitCode)] =
+    &[("run", |arguments| commands::run::run(arguments, false)), ("quick", commands::quick::run)];
+
+fn main() -> ExitCode {
+    let mut words = std::env::args_os();
+    let called_fio = words
+        .next()
+        .is_some_and(|program| std::path::Path::new(&program).file_name().is_some_and(|name| name == "fio"));
+    let words: Vec<OsString> = words.collect();
+    if called_fio {
+        return commands::run::run(&words, true);
+    }
+    let subcommand = words.first().and_then(|first| SUBCOMMANDS.iter().find(|(name, _)| first == name));
+    match subcommand {
+        Some((_, command)) => command(&words[1..]),
+        None => commands::run::run(&words, false),
+    }
+}

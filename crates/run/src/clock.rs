@@ -6,7 +6,7 @@ use iostrata_engine::virtual_time::World;
 use iostrata_os::clock::{FastClock, sleep_until_ns};
 
 /// Time for a worker: nanoseconds on one scale for the whole run.
-pub trait Clock {
+pub(crate) trait Clock {
     /// Now.
     fn now_ns(&self) -> u64;
     /// Waits until `at_ns`, or until a signal to this thread.
@@ -15,7 +15,7 @@ pub trait Clock {
 
 /// Real time, on the scale of `CLOCK_MONOTONIC`.
 #[derive(Clone, Copy)]
-pub struct RealClock {
+pub(crate) struct RealClock {
     fast: FastClock,
 }
 
@@ -24,12 +24,12 @@ const SPIN_NS: u64 = 30_000;
 
 impl RealClock {
     /// Picks the time source of this machine.
-    pub fn detect() -> Self {
+    pub(crate) fn detect() -> Self {
         RealClock { fast: FastClock::detect() }
     }
 
     /// The source that was picked.
-    pub fn source(&self) -> FastClock {
+    pub(crate) fn source(&self) -> FastClock {
         self.fast
     }
 }
@@ -54,14 +54,14 @@ impl Clock for RealClock {
 }
 
 /// Virtual time: work costs nothing, only waits move it.
-pub struct VirtualClock {
+pub(crate) struct VirtualClock {
     world: Arc<World>,
     worker: u32,
 }
 
 impl VirtualClock {
     /// The clock of one worker in a world.
-    pub fn new(world: Arc<World>, worker: u32) -> Self {
+    pub(crate) fn new(world: Arc<World>, worker: u32) -> Self {
         VirtualClock { world, worker }
     }
 }

@@ -41,18 +41,18 @@ impl RunError {
 }
 
 /// The system's words for an error, without Rust's "(os error N)".
-pub fn plain(error: &std::io::Error) -> String {
+pub(crate) fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_string()
 }
 
 /// The system's words for an errno.
-pub fn errno_text(errno: i32) -> String {
+pub(crate) fn errno_text(errno: i32) -> String {
     plain(&std::io::Error::from_raw_os_error(errno))
 }
 
 /// What a person can do about an errno, as the tail of a sentence.
-pub fn advice(errno: i32) -> &'static str {
+pub(crate) fn advice(errno: i32) -> &'static str {
     match errno {
         libc::ENOSPC => "; free space or give a smaller size=",
         libc::EACCES | libc::EPERM => "; check its permissions, or run as a user who may use it",

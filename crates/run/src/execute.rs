@@ -51,7 +51,7 @@ pub trait Sink {
 /// What a run needs besides its plan.
 pub struct Context {
     /// The guard that admitted the targets.
-    pub guard: Guard,
+    pub guard: Arc<Guard>,
     /// The installed signal handlers.
     pub signals: Signals,
     /// How long outstanding I/Os may take after the end, nanoseconds.
@@ -74,7 +74,7 @@ const SIGNAL_GRACE_NS: u64 = 1_000_000_000;
 const ABANDON_NS: u64 = 700_000_000;
 /// How often the coordinator looks after workers that should be ending.
 const LOOK_NS: u64 = 50_000_000;
-/// How long setting up may go on after a signal before its worker is left behind.
+/// A time that does not come.
 const NEVER: u64 = u64::MAX;
 
 /// Runs the plan to its end, whatever that is.
@@ -114,15 +114,14 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(plan: &'a Plan, mut context: Context) -> Self {
+    fn new(plan: &'a Plan, context: Context) -> Self {
         let lives = plan.workers.iter().map(|worker| Arc::new(Live::new(worker))).collect();
         let time = if plan.virtual_time { Time::Virtual(World::new()) } else { Time::Real(RealClock::detect()) };
         let start_ns = monotonic_ns();
-        let guard = std::mem::take(&mut context.guard);
         Run {
             plan,
             lives,
-            guard: Arc::new(guard),
+            guard: Arc::clone(&context.guard),
             time,
             disks: Disks::watch(plan, start_ns),
             start_ns,
@@ -346,7 +345,12 @@ impl<'a> Run<'a> {
                 result.error_text = Some(self.left_behind(plan, live));
             }
             workers.push(result);
-            notes.extend(own.into_iter().filter(|note| !notes_has(&notes, note)).collect::<Vec<_>>());
+            for note in own {
+                // Clones say the same thing once.
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
         }
         RunResult {
             format_version: FORMAT_VERSION,
@@ -395,8 +399,4 @@ impl<'a> Run<'a> {
 fn virtual_host() -> Host {
     let word = || "virtual".to_string();
     Host { name: word(), os: word(), arch: word(), cpus: 1, clock: word(), clock_error_ns: 0 }
-}
-
-fn notes_has(notes: &[Note], note: &Note) -> bool {
-    notes.contains(note)
 }

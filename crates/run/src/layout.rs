@@ -19,7 +19,7 @@ const FILL_THREADS: u64 = 4;
 
 /// What a worker's layout has to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LayoutNeed {
+pub(crate) struct LayoutNeed {
     /// Positions of the files in the worker's plan.
     pub files: Vec<usize>,
     /// Bytes that these files will have together.
@@ -35,7 +35,7 @@ fn needs_data(job: &Job) -> bool {
 
 /// What is to be done for a worker, by what is on disk now. Files that exist in full, devices and engines without
 /// files need nothing.
-pub fn layout_need(plan: &WorkerPlan) -> LayoutNeed {
+pub(crate) fn layout_need(plan: &WorkerPlan) -> LayoutNeed {
     let mut need = LayoutNeed::default();
     if plan.engine.caps.diskless || plan.job.create_on_open {
         return need;
@@ -59,7 +59,7 @@ pub fn layout_need(plan: &WorkerPlan) -> LayoutNeed {
 
 /// Does it. `filled_bytes` counts as it goes; `stop` ends it early, and then nothing half-made is left: a new file is
 /// removed, one that was there before gets its old length back.
-pub fn lay_out(
+pub(crate) fn lay_out(
     plan: &WorkerPlan,
     need: &LayoutNeed,
     guard: &Guard,

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use iostrata_engine::{FileId, Io};
 use iostrata_os::thread::{Usage, Waker};
 use iostrata_stats::{LiveBuckets, LiveCounter, LiveLatency, LiveMoments, SeqLock};
 
@@ -51,7 +52,7 @@ impl State {
 }
 
 /// Counters of one data direction.
-pub struct LiveDirection {
+pub(crate) struct LiveDirection {
     /// Bytes transferred.
     pub bytes: LiveCounter,
     /// I/Os completed.
@@ -75,7 +76,7 @@ pub struct LiveDirection {
 }
 
 /// The two further series of a job under a rate.
-pub struct LivePaced {
+pub(crate) struct LivePaced {
     /// Completion minus intended start.
     pub lat_intended: LiveLatency,
     /// Actual minus intended start.
@@ -102,7 +103,7 @@ pub struct Ending {
 }
 
 /// One worker's shared state.
-pub struct Live {
+pub(crate) struct Live {
     /// Brackets each batch of changes, so that a reader's copy is of one moment.
     pub lock: SeqLock,
     directions: [Option<LiveDirection>; 3],
@@ -127,6 +128,10 @@ pub struct Live {
     pub stop: AtomicBool,
     /// Set by the coordinator: give up what is in flight.
     pub abandon: AtomicBool,
+    /// The request that a synchronous worker is in: its offset, and its file and operation packed; see
+    /// [`Live::current_place`].
+    current_offset: AtomicU64,
+    current_file_op: AtomicU64,
     /// When measuring began (after the ramp), nanoseconds of the run's clock; 0 before.
     pub measure_start_ns: AtomicU64,
     /// When I/O began.
@@ -141,7 +146,7 @@ pub struct Live {
 
 impl Live {
     /// The counters for a worker: only what its job can touch is allocated.
-    pub fn new(plan: &WorkerPlan) -> Self {
+    pub(crate) fn new(plan: &WorkerPlan) -> Self {
         let job = &plan.job;
         let paced = job.rate_bytes.to_array().iter().chain(&job.rate_iops.to_array()).any(Option::is_some);
         let percentiles = &job.reporting;
@@ -175,6 +180,8 @@ impl Live {
             state: AtomicU8::new(State::NotStarted as u8),
             stop: AtomicBool::new(false),
             abandon: AtomicBool::new(false),
+            current_offset: AtomicU64::new(0),
+            current_file_op: AtomicU64::new(0),
             measure_start_ns: AtomicU64::new(0),
             io_start_ns: AtomicU64::new(0),
             end_ns: AtomicU64::new(0),
@@ -185,32 +192,47 @@ impl Live {
 
     /// The counters of a direction, if the job can do it.
     #[inline]
-    pub fn direction(&self, direction: Direction) -> Option<&LiveDirection> {
+    pub(crate) fn direction(&self, direction: Direction) -> Option<&LiveDirection> {
         self.directions[direction.index()].as_ref()
     }
 
     /// All three, in the order read, write, trim.
-    pub fn directions(&self) -> &[Option<LiveDirection>; 3] {
+    pub(crate) fn directions(&self) -> &[Option<LiveDirection>; 3] {
         &self.directions
     }
 
     /// Where it stands.
-    pub fn state(&self) -> State {
+    pub(crate) fn state(&self) -> State {
         State::from_u8(self.state.load(Relaxed))
     }
 
     /// Moves on; called by the worker.
-    pub fn set_state(&self, state: State) {
+    pub(crate) fn set_state(&self, state: State) {
         self.state.store(state as u8, Relaxed);
     }
 
     /// Whether the worker has ended.
-    pub fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         matches!(self.state(), State::Ended | State::Failed)
     }
 
+    /// Says which request a synchronous worker is about to make.
+    #[inline]
+    pub(crate) fn note_current(&self, io: &Io) {
+        self.current_offset.store(io.offset, Relaxed);
+        self.current_file_op.store((u64::from(io.file) << 8) | (io.op as u64 + 1), Relaxed);
+    }
+
+    /// The request that a synchronous worker made last: operation, file, offset.
+    pub(crate) fn current_place(&self) -> Option<(&'static str, FileId, u64)> {
+        let packed = self.current_file_op.load(Relaxed);
+        let names = ["read", "write", "trim", "fsync", "fdatasync"];
+        let name = names.get((packed & 0xff).checked_sub(1)? as usize)?;
+        Some((name, (packed >> 8) as FileId, self.current_offset.load(Relaxed)))
+    }
+
     /// Forgets all that was counted: the end of the ramp. Called by the worker.
-    pub fn reset(&self) {
+    pub(crate) fn reset(&self) {
         let _batch = self.lock.write();
         for direction in self.directions.iter().flatten() {
             for counter in [&direction.bytes, &direction.ios, &direction.short_ios, &direction.failed_ios] {
@@ -236,13 +258,13 @@ impl Live {
 
 /// Row of the depth table for a depth: 1, 2, 4, 8, 16, 32, 64 and above.
 #[inline]
-pub fn depth_row(depth: u32) -> usize {
+pub(crate) fn depth_row(depth: u32) -> usize {
     (depth.max(1).ilog2() as usize).min(6)
 }
 
 /// Row of the submit and complete tables for a number of I/Os: 0, ≤4, ≤8, ≤16, ≤32, ≤64, above.
 #[inline]
-pub fn batch_row(count: u32) -> usize {
+pub(crate) fn batch_row(count: u32) -> usize {
     match count {
         0 => 0,
         1..=4 => 1,

@@ -15,8 +15,8 @@ pub struct Progress {
     pub running: u32,
     /// Files open.
     pub open_files: u32,
-    /// The letter of each worker, in order.
-    pub letters: Vec<char>,
+    /// Where each worker stands, in order.
+    pub states: Vec<State>,
     /// Share done, 0 to 1; `None` if nobody can tell.
     pub done: Option<f64>,
     /// Bytes per second of reads, writes, trims since the last look.
@@ -72,7 +72,7 @@ impl Rates {
             layout: None,
             running: lives.iter().filter(|live| !live.has_ended()).count() as u32,
             open_files: lives.iter().map(|live| live.open_files.load(Relaxed)).sum(),
-            letters: plan.workers.iter().zip(lives).map(|(worker, live)| letter(worker, live.state())).collect(),
+            states: lives.iter().map(|live| live.state()).collect(),
             done: (all_known && !shares.is_empty()).then_some(slowest),
             bytes_per_second: per_second(|total| total.0),
             ios_per_second: per_second(|total| total.1),
@@ -103,19 +103,4 @@ fn share_done(worker: &WorkerPlan, live: &Live, now_ns: u64) -> Option<(f64, Opt
     let share = by_time.unwrap_or(0.0).max(by_bytes.unwrap_or(0.0)).min(1.0);
     let left = (share > 0.0).then(|| ((elapsed_ns / share - elapsed_ns) / 1e9).round() as u64);
     Some((share, left))
-}
-
-/// The letter of fio's status line.
-fn letter(worker: &WorkerPlan, state: State) -> char {
-    if state != State::Running {
-        return state as u8 as char;
-    }
-    let kind = worker.job.workload;
-    let (sequential, random) = match (kind.reads, kind.writes, kind.trims) {
-        (true, true, _) => ('M', 'm'),
-        (true, false, _) => ('R', 'r'),
-        (false, true, _) => ('W', 'w'),
-        (false, false, _) => ('D', 'd'),
-    };
-    if kind.random { random } else { sequential }
 }

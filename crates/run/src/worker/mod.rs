@@ -165,7 +165,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     let end_ns = clock.now_ns();
     live.end_ns.store(end_ns, Relaxed);
     if !plan.engine.caps.virtual_time {
-        ending.usage = thread_usage().since(&core.usage_start);
+        ending.usage = thread_usage() - core.usage_start;
     }
     ending.due_not_issued = core.pacer.as_ref().map_or(0, |pacer| pacer.due_not_issued(end_ns));
     ending.notes.append(&mut core.notes);
@@ -345,7 +345,7 @@ fn delay_start<C: Clock>(plan: &WorkerPlan, clock: &C, live: &Live, streams: &St
     let (low, high) = plan.job.start_delay_ns;
     let span = high.saturating_sub(low);
     // The stream's seed is itself a uniform number: one draw needs no generator.
-    let delay_ns = low + (u128::from(streams.think) * u128::from(span) >> 64) as u64;
+    let delay_ns = low + ((u128::from(streams.think) * u128::from(span)) >> 64) as u64;
     if delay_ns == 0 {
         return;
     }

@@ -41,6 +41,7 @@ pub(super) fn pass<C: Clock>(core: &mut Core<'_, C>, engine: &mut dyn SyncOp) ->
             slot.start_ns = core.clock.now_ns();
             slot.issue_ns = slot.start_ns;
         }
+        core.live.note_current(&slot.io);
         core.live.in_flight.store(1, Relaxed);
         loop {
             let result = engine.call(&slot.io);

@@ -1,0 +1,224 @@
+//! `iostrata run`, and everything that is no other subcommand: fio's command line.
+
+use std::collections::hash_map::RandomState;
+use std::ffi::OsString;
+use std::hash::{BuildHasher, Hasher};
+use std::io::{IsTerminal, Read};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use iostrata_device::{Guard, Target};
+use iostrata_os::host;
+use iostrata_os::signals::Signals;
+use iostrata_report::{RenderOptions, fio_json, text};
+use iostrata_result::{Note, OptionWord, RunResult};
+use iostrata_run::{Context, Plan, execute, plan};
+use iostrata_spec::{
+    Action, Diagnostic, Eta, Host, Invocation, OutputFormat, Source, parse_command_line, render_diagnostics,
+};
+
+use crate::output::{Destination, complain, print};
+use crate::watch::Watch;
+
+/// The exit code of a run that a signal ended.
+const SIGNALLED: u8 = 128;
+
+/// The machine, for the parser.
+struct Machine;
+
+impl Source for Machine {
+    fn read(&self, path: &Path) -> std::io::Result<Vec<u8>> {
+        if path == Path::new("-") {
+            let mut text = Vec::new();
+            std::io::stdin().lock().read_to_end(&mut text)?;
+            return Ok(text);
+        }
+        std::fs::read(path)
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        path.exists()
+    }
+}
+
+/// Runs a fio command line. `as_fio`: called under that name.
+pub(crate) fn run(arguments: &[OsString], as_fio: bool) -> ExitCode {
+    // Before anything else: a signal from now on ends the run in order.
+    let signals = match Signals::install() {
+        Ok(signals) => signals,
+        Err(error) => return fail(as_fio, &anyhow::Error::new(error).context("installing the signal handlers")),
+    };
+    let outcome = carry_out(arguments, as_fio, signals);
+    if signals.pending().is_some() {
+        if let Err(error) = &outcome {
+            fail(as_fio, error);
+        }
+        return ExitCode::from(SIGNALLED);
+    }
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => fail(as_fio, &error),
+    }
+}
+
+fn fail(as_fio: bool, error: &anyhow::Error) -> ExitCode {
+    complain(&format!("{}: {error:#}\n", program(as_fio)));
+    ExitCode::FAILURE
+}
+
+fn program(as_fio: bool) -> &'static str {
+    if as_fio { "fio" } else { "iostrata" }
+}
+
+fn carry_out(arguments: &[OsString], as_fio: bool, signals: Signals) -> anyhow::Result<u8> {
+    let host = Host {
+        page_size: host::page_size() as u64,
+        cpus: host::online_cpus(),
+        memory_bytes: host::memory_bytes(),
+        macos: cfg!(target_os = "macos"),
+    };
+    let colored = std::io::stderr().is_terminal();
+    let invocation = match parse_command_line(arguments, &host, &Machine) {
+        Ok(invocation) => invocation,
+        Err(diagnostics) => {
+            complain(&render_diagnostics(&diagnostics, colored));
+            return Ok(1);
+        }
+    };
+    match &invocation.action {
+        Action::Print(text) => return print(text).map(|()| 0),
+        Action::ParseOnly => return Ok(0),
+        Action::Run => {}
+    }
+    let machine_format = invocation.tool.formats.iter().any(|format| *format != OutputFormat::Normal);
+    if !invocation.diagnostics.is_empty() && !as_fio && !machine_format {
+        complain(&render_diagnostics(&invocation.diagnostics, colored));
+    }
+    run_jobs(arguments, &invocation, as_fio, signals)
+}
+
+fn run_jobs(
+    arguments: &[OsString],
+    invocation: &Invocation,
+    as_fio: bool,
+    signals: Signals,
+) -> anyhow::Result<u8> {
+    let tool = &invocation.tool;
+    let destination = tool.output.clone().map_or(Destination::Stdout, Destination::File);
+    destination.check()?;
+    let save = tool.save.clone().map(Destination::File);
+    if let Some(save) = &save {
+        save.check()?;
+    }
+    let plan = plan(&invocation.jobs, iostrata_engine::registry::find, RandomState::new().build_hasher().finish());
+    let plan = plan.map_err(|errors| sentences(errors.iter().map(ToString::to_string)))?;
+    if tool.readonly {
+        refuse_writes(&plan)?;
+    }
+    let guard = admit(&plan, tool.allow_destroy.clone())?;
+
+    let normal = tool.formats.contains(&OutputFormat::Normal);
+    let live = destination == Destination::Stdout && tool.formats.first() == Some(&OutputFormat::Normal);
+    let eta = match tool.eta {
+        Eta::Always => true,
+        Eta::Never => false,
+        Eta::Auto => live && tool.formats.len() == 1 && iostrata_os::terminal::stdout_is_terminal(),
+    };
+    let render = RenderOptions { as_fio, ..RenderOptions::default() };
+    let mut watch = Watch::new(render.clone(), normal, live, eta, tool.eta_newline_ns);
+    let context = Context {
+        guard: Arc::new(guard),
+        signals,
+        grace_ns: tool.grace_ns,
+        progress_ns: eta.then_some(tool.eta_interval_ns),
+        command_line: arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        global_options: words(&invocation.global_words),
+        tool_version: env!("CARGO_PKG_VERSION").to_string(),
+        notes: invocation.diagnostics.iter().map(note_of).collect(),
+    };
+    execute(&plan, context, &mut watch);
+    let Some(result) = watch.result.take() else { bail!("the run ended without a result; please report it") };
+    let saved = save.map_or(Ok(()), |save| save.write(&iostrata_result::to_json(&result)));
+    for worker in &result.workers {
+        if let Some(line) = text::error_line(worker, &render) {
+            complain(&line);
+        }
+    }
+    let document = document(&result, &tool.formats, &watch, &render);
+    destination.write(&document).and(saved)?;
+    Ok(iostrata_result::derive::exit_code(&result))
+}
+
+/// All formats that were asked for, one after another.
+fn document(result: &RunResult, formats: &[OutputFormat], watch: &Watch, render: &RenderOptions) -> String {
+    let mut document = String::new();
+    for format in formats {
+        match format {
+            OutputFormat::Normal => {
+                document.push_str(&watch.kept);
+                if watch.eta {
+                    document.push('\n');
+                }
+                document.push_str(&text::render(result, render));
+            }
+            OutputFormat::Json => document.push_str(&fio_json::render(result, false, render)),
+            OutputFormat::JsonPlus => document.push_str(&fio_json::render(result, true, render)),
+            // The parser refuses it until it is there.
+            OutputFormat::Terse => {}
+        }
+    }
+    document
+}
+
+/// Asks the guard for all targets of the run, before anything happens to any of them.
+fn admit(plan: &Plan, mut allow_destroy: Vec<String>) -> anyhow::Result<Guard> {
+    if let Ok(list) = std::env::var("IOSTRATA_ALLOW_DESTROY") {
+        allow_destroy.extend(list.split(',').map(str::to_string));
+    }
+    let targets: Vec<Target> = plan
+        .workers
+        .iter()
+        .filter(|worker| !worker.engine.caps.diskless)
+        .flat_map(|worker| {
+            worker.files.iter().map(|file| Target {
+                path: file.path.clone(),
+                destructive: worker.job.workload.writes || worker.job.workload.trims,
+                job: worker.job.name.clone(),
+            })
+        })
+        .collect();
+    Guard::admit(&targets, &allow_destroy, false)
+        .map_err(|refusals| sentences(refusals.iter().map(ToString::to_string)))
+}
+
+fn refuse_writes(plan: &Plan) -> anyhow::Result<()> {
+    let writer = plan.workers.iter().find(|worker| worker.job.workload.writes || worker.job.workload.trims);
+    match writer {
+        None => Ok(()),
+        Some(worker) => {
+            bail!("job <{}> has write or trim bit set, but fio is in read-only mode (--readonly)", worker.job.name)
+        }
+    }
+}
+
+/// Several faults as one error, a line each.
+fn sentences(sentences: impl Iterator<Item = String>) -> anyhow::Error {
+    anyhow::Error::msg(sentences.collect::<Vec<_>>().join("\n"))
+}
+
+fn words(words: &[iostrata_spec::OptionWord]) -> Vec<OptionWord> {
+    words.iter().map(|word| OptionWord { name: word.name.clone(), value: word.value.clone() }).collect()
+}
+
+/// A warning of the parser as a note of the document.
+fn note_of(diagnostic: &Diagnostic) -> Note {
+    let place = diagnostic.place.as_ref().map_or(String::new(), |place| format!("{}:{}: ", place.origin, place.line));
+    let help = diagnostic.help.as_ref().map_or(String::new(), |help| format!(" ({help})"));
+    Note { code: "warning".into(), job: None, text: format!("{place}{}{help}", diagnostic.message) }
+}

@@ -1,0 +1,155 @@
+//! What a person sees while a run goes on: banner, layout lines, the status line; and the document at its end.
+
+use iostrata_report::eta::{self, JobState, Row, Traffic};
+use iostrata_report::{RenderOptions, text};
+use iostrata_result::RunResult;
+use iostrata_run::{Event, Plan, Progress, Sink, State, WorkerPlan};
+
+use crate::output::print;
+
+/// Collects or prints the text that accompanies a run.
+pub(crate) struct Watch {
+    render: RenderOptions,
+    /// The normal text is asked for: banner and messages are part of it.
+    normal: bool,
+    /// It goes to standard output as it comes; else it is kept for the file.
+    live: bool,
+    /// What was kept.
+    pub(crate) kept: String,
+    /// The status line is wanted.
+    pub(crate) eta: bool,
+    newline_ns: u64,
+    next_newline_ns: u64,
+    row: Row,
+    workers: Vec<Traffics>,
+    /// The document, once there is one.
+    pub(crate) result: Option<Box<RunResult>>,
+}
+
+#[derive(Clone, Copy)]
+struct Traffics {
+    traffic: Traffic,
+    random: bool,
+}
+
+impl Watch {
+    pub(crate) fn new(render: RenderOptions, normal: bool, live: bool, eta: bool, newline_ns: u64) -> Self {
+        Watch {
+            render,
+            normal,
+            live,
+            kept: String::new(),
+            eta,
+            newline_ns,
+            next_newline_ns: newline_ns,
+            row: Row::default(),
+            workers: Vec::new(),
+            result: None,
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        if self.live {
+            // A closed standard output is told of when the report is written.
+            let _ = print(text);
+        } else {
+            self.kept.push_str(text);
+        }
+    }
+
+    fn banner(&mut self, plan: &Plan) {
+        self.workers = plan.workers.iter().map(traffics).collect();
+        if !self.normal {
+            return;
+        }
+        let first_clones: Vec<&WorkerPlan> = plan.workers.iter().filter(|worker| worker.clone == 0).collect();
+        let facts: Vec<_> = first_clones.iter().map(|worker| iostrata_run::facts(worker, &Default::default())).collect();
+        let jobs: Vec<text::BannerJob<'_>> = first_clones
+            .iter()
+            .zip(&facts)
+            .map(|(worker, job)| text::BannerJob { job, group: worker.group, clones: worker.job.clones })
+            .collect();
+        let banner = text::banner(&jobs, &self.render);
+        self.say(&banner);
+    }
+
+    fn status(&mut self, progress: &Progress) {
+        if !self.eta {
+            return;
+        }
+        let line = match progress.layout {
+            Some((filled, total)) if total > 0 => {
+                let percent = filled as f64 * 100.0 / total as f64;
+                format!("Laying out: {percent:.1}% of {} MiB\r", total >> 20)
+            }
+            Some(_) => return,
+            None => self.row.next(&self.status_of(progress)),
+        };
+        let _ = print(&line);
+        let now_ns = iostrata_os::clock::monotonic_ns();
+        if self.newline_ns > 0 && now_ns >= self.next_newline_ns {
+            self.next_newline_ns = now_ns.saturating_add(self.newline_ns);
+            self.row.left();
+            let _ = print("\n");
+        }
+    }
+
+    fn status_of(&self, progress: &Progress) -> eta::Progress {
+        let used = |values: [u64; 3]| std::array::from_fn(|index| progress.used[index].then_some(values[index]));
+        eta::Progress {
+            running: progress.running,
+            open_files: progress.open_files,
+            limits: None,
+            states: progress.states.iter().zip(&self.workers).map(|(state, worker)| letter(*state, *worker)).collect(),
+            percent: progress.done.map(|share| share * 100.0),
+            bytes_per_second: used(progress.bytes_per_second),
+            iops: used(progress.ios_per_second),
+            eta_seconds: progress.seconds_left,
+        }
+    }
+}
+
+impl Sink for Watch {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Planned(plan) => self.banner(plan),
+            Event::Layout { job, files, total_bytes } => {
+                if self.normal {
+                    self.say(&text::layout(job, files as u32, total_bytes));
+                }
+            }
+            Event::Progress(progress) => self.status(progress),
+            Event::Signal(signal) => {
+                if self.normal {
+                    self.say(&text::terminating(signal, &self.render));
+                }
+            }
+            Event::Done(result) => self.result = Some(result),
+        }
+    }
+}
+
+fn traffics(worker: &WorkerPlan) -> Traffics {
+    let kind = worker.job.workload;
+    let traffic = match (kind.reads, kind.writes, kind.trims) {
+        (true, false, false) => Traffic::Reads,
+        (false, true, false) => Traffic::Writes,
+        (false, false, _) => Traffic::Trims,
+        _ => Traffic::Mixed,
+    };
+    Traffics { traffic, random: kind.random }
+}
+
+fn letter(state: State, worker: Traffics) -> JobState {
+    match state {
+        State::NotStarted => JobState::NotStarted,
+        State::SettingUp => JobState::SettingUp,
+        State::Ready => JobState::Created,
+        State::Ramp => JobState::Ramp,
+        State::Running => JobState::Running { traffic: worker.traffic, random: worker.random },
+        State::Syncing => JobState::Syncing,
+        State::Finishing => JobState::Finishing,
+        State::Ended => JobState::Reaped,
+        State::Failed => JobState::Failed,
+    }
+}
