@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
-use iostrata_result::{DirectionResult, JobFacts, Note, OptionWord, Reporting, WorkerResult};
+use iostrata_result::{DirectionResult, JobFacts, Note, OptionWord, Reporting, Tolerated, WorkerResult};
 use iostrata_spec::{Job, Unified};
 
 use crate::live::{Ending, Live, LiveDirection, State};
@@ -52,10 +52,13 @@ pub(crate) fn collect(plan: &WorkerPlan, live: &Live, times: Times) -> Collected
             measured_ns,
             error: ending.error.as_ref().map_or(0, |error| error.errno),
             error_text: ending.error.as_ref().map(|error| error.text.clone()),
+            tolerated: Tolerated::default(),
+            eta_s: ended.then_some(0),
             read: direction(0),
             write: direction(1),
             trim: direction(2),
             sync: live.sync.snapshot(),
+            sync_ios: live.sync_ios.get(),
             user_cpu_ns: ending.usage.user_ns,
             system_cpu_ns: ending.usage.system_ns,
             context_switches: ending.usage.voluntary_switches + ending.usage.involuntary_switches,
@@ -64,6 +67,7 @@ pub(crate) fn collect(plan: &WorkerPlan, live: &Live, times: Times) -> Collected
             depth_counts: counts(&live.depth_counts),
             submit_counts: counts(&live.submit_counts),
             complete_counts: counts(&live.complete_counts),
+            latency_target: None,
             latency_buckets: live.buckets.snapshot(),
             engine_used: ending.engine_used.clone(),
             due_not_issued: ending.due_not_issued,

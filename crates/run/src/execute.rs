@@ -135,7 +135,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Makes the files of all workers, in their order. False if a signal ended it or nothing can run.
+    /// Makes the files of all workers, in their order. False if a signal ended it.
     fn lay_out_all(&mut self, sink: &mut dyn Sink) -> bool {
         for (index, worker) in self.plan.workers.iter().enumerate() {
             let need = layout_need(worker);
@@ -147,14 +147,20 @@ impl<'a> Run<'a> {
                 sink.event(Event::Layout { job: &worker.job.name, files, total_bytes });
             }
             if let Err(error) = self.lay_out_worker(worker, &need, sink) {
-                self.faults.push((index, error));
+                self.fault(index, error);
             }
             if self.signal.is_some() {
                 return false;
             }
         }
         self.disks = Disks::watch(self.plan, monotonic_ns());
-        self.faults.is_empty()
+        true
+    }
+
+    /// A worker cannot start; the others can.
+    fn fault(&mut self, index: usize, error: RunError) {
+        self.lives[index].set_state(State::Failed);
+        self.faults.push((index, error));
     }
 
     /// On a thread of its own, so that signals are heard and progress is told meanwhile.
@@ -192,7 +198,8 @@ impl<'a> Run<'a> {
     /// Starts the workers of a stage together and waits for them. False if the run must not go on.
     fn stage(&mut self, stage: u32, sink: &mut dyn Sink) -> bool {
         let plan = self.plan;
-        let members: Vec<usize> = (0..plan.workers.len()).filter(|&index| plan.workers[index].stage == stage).collect();
+        let of_stage = |&index: &usize| plan.workers[index].stage == stage && !self.lives[index].has_ended();
+        let members: Vec<usize> = (0..plan.workers.len()).filter(of_stage).collect();
         let gate = Arc::new(Gate::default());
         if let Time::Virtual(world) = &self.time {
             let begin_ns = self.lives.iter().map(|live| live.end_ns.load(Relaxed)).max().unwrap_or(0);
@@ -232,12 +239,11 @@ impl<'a> Run<'a> {
             guard: Arc::clone(&self.guard),
             gate: Arc::clone(gate),
             time: self.time.clone(),
-            ended: Box::new(move || signals.notify()),
+            notify: Box::new(move || signals.notify()),
         };
         if let Err(error) = spawn(birth) {
             let job = &self.plan.workers[index].job;
-            self.faults.push((index, RunError::system(job, None, "starting a thread", &error)));
-            self.lives[index].set_state(State::Failed);
+            self.fault(index, RunError::system(job, None, "starting a thread", &error));
             if let Time::Virtual(world) = &self.time {
                 world.leave(index as u32);
             }
@@ -251,10 +257,8 @@ impl<'a> Run<'a> {
     /// When the coordinator must look again if nobody notifies it.
     fn next_look_ns(&self, members: &[usize]) -> u64 {
         let now_ns = monotonic_ns();
-        let setting_up = members.iter().any(|&index| !self.is_ready(index));
         let ending = members.iter().any(|&index| self.lives[index].stop.load(Relaxed));
-        // Workers that are ready do not notify: a stage starts within a millisecond of the last.
-        let look_ns = if setting_up { 1_000_000 } else if ending { LOOK_NS } else { 20 * LOOK_NS };
+        let look_ns = if ending { LOOK_NS } else { 20 * LOOK_NS };
         let overdue_ns = members.iter().map(|&index| self.overdue_ns(index)).min().unwrap_or(NEVER);
         now_ns.saturating_add(look_ns).min(self.next_progress_ns).min(overdue_ns.max(now_ns + LOOK_NS))
     }
@@ -284,12 +288,15 @@ impl<'a> Run<'a> {
     /// Tells workers to stop, to give up, and wakes those that sit in a system call.
     fn look_after(&mut self, members: &[usize], gate: &Gate) {
         let now_ns = monotonic_ns();
-        let exit_all = members.iter().any(|&index| {
-            self.lives[index].has_ended() && self.plan.workers[index].job.exit_all
-        });
+        let ended_groups: Vec<u32> = members
+            .iter()
+            .filter(|&&index| self.lives[index].has_ended() && self.plan.workers[index].job.exit_all)
+            .map(|&index| self.plan.workers[index].group)
+            .collect();
         for &index in members {
             let live = &self.lives[index];
             let overdue = now_ns >= self.overdue_ns(index);
+            let exit_all = ended_groups.contains(&self.plan.workers[index].group);
             if live.has_ended() || !(self.signal.is_some() || exit_all || overdue) {
                 continue;
             }

@@ -109,6 +109,8 @@ pub(crate) struct Live {
     directions: [Option<LiveDirection>; 3],
     /// Latency of the sync family.
     pub sync: LiveLatency,
+    /// Syncs done.
+    pub(crate) sync_ios: LiveCounter,
     /// I/Os by the depth at which they were issued.
     pub depth_counts: [LiveCounter; 7],
     /// Submit calls by how many I/Os they took.
@@ -170,6 +172,7 @@ impl Live {
             lock: SeqLock::default(),
             directions: [direction(workload.reads), direction(workload.writes), direction(workload.trims)],
             sync: LiveLatency::new(true),
+            sync_ios: LiveCounter::default(),
             depth_counts: Default::default(),
             submit_counts: Default::default(),
             complete_counts: Default::default(),
@@ -249,6 +252,7 @@ impl Live {
             direction.iops_samples.reset();
         }
         self.sync.reset();
+        self.sync_ios.set(0);
         for counter in self.depth_counts.iter().chain(&self.submit_counts).chain(&self.complete_counts) {
             counter.set(0);
         }

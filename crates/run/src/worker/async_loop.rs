@@ -19,6 +19,8 @@ const BATCH_DEFAULT: u32 = 8;
 const BLOCKING_SUBMIT_NS: u64 = 20_000;
 /// So many slow calls of several requests, and batches are given up.
 const BLOCKING_CALLS: u32 = 8;
+/// How long to wait where the system's queue is full and none of it is ours.
+const FULL_QUEUE_NS: u64 = 100_000;
 /// After the end is decided: how long to wait between looks at whether the coordinator has lost patience.
 const DRAIN_LOOK_NS: u64 = 50_000_000;
 
@@ -214,11 +216,13 @@ impl AsyncLoop {
             sent += taken;
             now_ns = after_ns;
             if taken == 0 {
-                // The queue is full below us. Without anything in flight there is nothing to wait for: look again.
+                // The queue is full below us. With nothing of ours in flight only time can help.
                 if self.in_flight > 0 {
                     engine.reap(1, Deadline::Never, &mut self.completions)?;
-                    now_ns = core.clock.now_ns();
+                } else {
+                    core.clock.sleep_until(now_ns + FULL_QUEUE_NS);
                 }
+                now_ns = core.clock.now_ns();
                 self.account(core, now_ns);
                 if core.must_stop(now_ns) {
                     self.take_back(sent);

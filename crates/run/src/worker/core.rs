@@ -191,7 +191,10 @@ impl<C: Clock> Core<'_, C> {
             Op::Write => Direction::Write,
             Op::Trim => Direction::Trim,
             Op::Sync | Op::DataSync => {
-                self.live.sync.record(lat_ns);
+                self.live.sync_ios.add(1);
+                if self.job.measure.clat {
+                    self.live.sync.record(lat_ns);
+                }
                 return Outcome::Done;
             }
         };
@@ -201,14 +204,15 @@ impl<C: Clock> Core<'_, C> {
         counters.ios.add(1);
         let measure = self.job.measure;
         if measure.clat {
-            counters.clat.record(now_ns.saturating_sub(slot.issue_ns));
+            let clat_ns = now_ns.saturating_sub(slot.issue_ns);
+            counters.clat.record(clat_ns);
+            self.live.buckets.record(clat_ns);
         }
         if measure.slat && !self.plan.engine.caps.synchronous {
             counters.slat.record(slot.issue_ns.saturating_sub(slot.start_ns));
         }
         if measure.lat {
             counters.lat.record(lat_ns);
-            self.live.buckets.record(lat_ns);
             if let Some(paced) = &counters.paced
                 && slot.due_ns > 0
             {

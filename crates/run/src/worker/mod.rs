@@ -28,7 +28,7 @@ use crate::buffers::BufferMaker;
 use crate::clock::{Clock, RealClock, VirtualClock};
 use crate::error::RunError;
 use crate::gate::Gate;
-use crate::generate::{Mix, OffsetSpec, Offsets, Streams};
+use crate::generate::{Direction, Mix, OffsetSpec, Offsets, Streams};
 use crate::live::{Ending, Live, State};
 use crate::pace::Pacer;
 use crate::plan::WorkerPlan;
@@ -52,8 +52,8 @@ pub(crate) struct Birth {
     pub(crate) guard: Arc<Guard>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) time: Time,
-    /// Called when the worker has ended.
-    pub(crate) ended: Box<dyn FnOnce() + Send>,
+    /// Called when the worker is ready to start, and when it has ended.
+    pub(crate) notify: Box<dyn Fn() + Send>,
 }
 
 /// Starts the worker's thread. It is detached: the coordinator watches `live`, and can report without it.
@@ -84,7 +84,7 @@ fn live_and_end(birth: Birth) {
     *live.ending.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(ending);
     live.open_files.store(0, Relaxed);
     live.set_state(state);
-    (birth.ended)();
+    (birth.notify)();
 }
 
 fn panic_error(plan: &WorkerPlan, panic: &(dyn Any + Send)) -> RunError {
@@ -132,6 +132,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     }
     drop(config);
     live.set_state(State::Ready);
+    (birth.notify)();
     if !birth.gate.wait(&live.stop) {
         return Ok(());
     }
@@ -167,11 +168,24 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     if !plan.engine.caps.virtual_time {
         ending.usage = thread_usage() - core.usage_start;
     }
-    ending.due_not_issued = core.pacer.as_ref().map_or(0, |pacer| pacer.due_not_issued(end_ns));
+    ending.due_not_issued = due_not_issued(&core, end_ns);
     ending.notes.append(&mut core.notes);
     ending.error = core.error.take();
     result?;
     put_away(plan, live, core.files)
+}
+
+/// I/Os that the rate wanted before the end of the run time and that were never issued.
+fn due_not_issued<C: Clock>(core: &Core<'_, C>, end_ns: u64) -> u64 {
+    let Some(pacer) = &core.pacer else { return 0 };
+    if core.timeline.end_ns() > end_ns {
+        return 0;
+    }
+    let blocks = core.job.block_size.to_array();
+    Direction::ALL
+        .into_iter()
+        .map(|direction| pacer.unissued(direction, core.timeline.end_ns(), blocks[direction.index()] as u32))
+        .sum()
 }
 
 /// Runs pass after pass until the job is done.
