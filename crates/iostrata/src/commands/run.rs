@@ -26,7 +26,7 @@ use crate::watch::Watch;
 const SIGNALLED: u8 = 128;
 
 /// The machine, for the parser.
-struct Machine;
+pub(crate) struct Machine;
 
 impl Source for Machine {
     fn read(&self, path: &Path) -> std::io::Result<Vec<u8>> {
@@ -49,12 +49,17 @@ impl Source for Machine {
 
 /// Runs a fio command line. `as_fio`: called under that name.
 pub(crate) fn run(arguments: &[OsString], as_fio: bool) -> ExitCode {
+    with_signals(as_fio, |signals| carry_out(arguments, as_fio, signals))
+}
+
+/// Carries something out with the signal handlers installed, and makes an exit code of its end.
+pub(crate) fn with_signals(as_fio: bool, work: impl FnOnce(Signals) -> anyhow::Result<u8>) -> ExitCode {
     // Before anything else: a signal from now on ends the run in order.
     let signals = match Signals::install() {
         Ok(signals) => signals,
         Err(error) => return fail(as_fio, &anyhow::Error::new(error).context("installing the signal handlers")),
     };
-    let outcome = carry_out(arguments, as_fio, signals);
+    let outcome = work(signals);
     if signals.pending().is_some() {
         if let Err(error) = &outcome {
             fail(as_fio, error);
@@ -76,15 +81,19 @@ fn program(as_fio: bool) -> &'static str {
     if as_fio { "fio" } else { "iostrata" }
 }
 
-fn carry_out(arguments: &[OsString], as_fio: bool, signals: Signals) -> anyhow::Result<u8> {
-    let host = Host {
+/// This machine, for the parser.
+pub(crate) fn machine_host() -> Host {
+    Host {
         page_size: host::page_size() as u64,
         cpus: host::online_cpus(),
         memory_bytes: host::memory_bytes(),
         macos: cfg!(target_os = "macos"),
-    };
+    }
+}
+
+fn carry_out(arguments: &[OsString], as_fio: bool, signals: Signals) -> anyhow::Result<u8> {
     let colored = std::io::stderr().is_terminal();
-    let invocation = match parse_command_line(arguments, &host, &Machine) {
+    let invocation = match parse_command_line(arguments, &machine_host(), &Machine) {
         Ok(invocation) => invocation,
         Err(diagnostics) => {
             complain(&render_diagnostics(&diagnostics, colored));
@@ -116,12 +125,7 @@ fn run_jobs(
     if let Some(save) = &save {
         save.check()?;
     }
-    let plan = plan(&invocation.jobs, iostrata_engine::registry::find, RandomState::new().build_hasher().finish());
-    let plan = plan.map_err(|errors| sentences(errors.iter().map(ToString::to_string)))?;
-    if tool.readonly {
-        refuse_writes(&plan)?;
-    }
-    let guard = admit(&plan, tool.allow_destroy.clone())?;
+    let (plan, guard) = prepare(invocation)?;
 
     let normal = tool.formats.contains(&OutputFormat::Normal);
     let live = destination == Destination::Stdout && tool.formats.first() == Some(&OutputFormat::Normal);
@@ -132,16 +136,7 @@ fn run_jobs(
     };
     let render = RenderOptions { as_fio, ..RenderOptions::default() };
     let mut watch = Watch::new(render.clone(), normal, live, eta, tool.eta_newline_ns);
-    let context = Context {
-        guard: Arc::new(guard),
-        signals,
-        grace_ns: tool.grace_ns,
-        progress_ns: eta.then_some(tool.eta_interval_ns),
-        command_line: arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-        global_options: words(&invocation.global_words),
-        tool_version: env!("CARGO_PKG_VERSION").to_string(),
-        notes: invocation.diagnostics.iter().map(note_of).collect(),
-    };
+    let context = context(arguments, invocation, guard, signals, eta);
     execute(&plan, context, &mut watch);
     let Some(result) = watch.result.take() else { bail!("the run ended without a result; please report it") };
     let saved = save.map_or(Ok(()), |save| save.write(&iostrata_result::to_json(&result)));
@@ -153,6 +148,38 @@ fn run_jobs(
     let document = document(&result, &tool.formats, &watch, &render);
     destination.write(&document).and(saved)?;
     Ok(iostrata_result::derive::exit_code(&result))
+}
+
+/// Plans the run and asks the guard. Nothing is touched yet.
+pub(crate) fn prepare(invocation: &Invocation) -> anyhow::Result<(Plan, Guard)> {
+    let fresh_seed = RandomState::new().build_hasher().finish();
+    let plan = plan(&invocation.jobs, iostrata_engine::registry::find, fresh_seed)
+        .map_err(|errors| sentences(errors.iter().map(ToString::to_string)))?;
+    if invocation.tool.readonly {
+        refuse_writes(&plan)?;
+    }
+    let guard = admit(&plan, invocation.tool.allow_destroy.clone())?;
+    Ok((plan, guard))
+}
+
+/// What the run needs besides its plan.
+pub(crate) fn context(
+    arguments: &[OsString],
+    invocation: &Invocation,
+    guard: Guard,
+    signals: Signals,
+    progress: bool,
+) -> Context {
+    Context {
+        guard: Arc::new(guard),
+        signals,
+        grace_ns: invocation.tool.grace_ns,
+        progress_ns: progress.then_some(invocation.tool.eta_interval_ns),
+        command_line: arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        global_options: words(&invocation.global_words),
+        tool_version: env!("CARGO_PKG_VERSION").to_string(),
+        notes: invocation.diagnostics.iter().map(note_of).collect(),
+    }
 }
 
 /// All formats that were asked for, one after another.

@@ -173,11 +173,11 @@ impl Feed {
     /// The next request. `wanted` overrides the mix of a mixed job (its pacer decides).
     #[inline]
     pub(super) fn next(&mut self, wanted: Option<Direction>) -> Result<Planned, Dry> {
-        if let Some(sync) = self.syncs.as_mut().and_then(Syncs::due) {
-            return Ok(sync);
-        }
         if self.bytes_left == 0 || self.ios_left == 0 {
             return Err(Dry::Loop);
+        }
+        if let Some(sync) = self.syncs.as_mut().and_then(Syncs::due) {
+            return Ok(sync);
         }
         match self.single {
             Some(direction) if self.files.len() == 1 => self.next_ahead(direction),
@@ -249,4 +249,85 @@ fn planned(block: Block, file: FileId, direction: Direction) -> Planned {
         Direction::Trim => Op::Trim,
     };
     Planned { offset: block.offset, len: block.len, file, op }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::OffsetSpec;
+
+    const BLOCK: u64 = 4096;
+
+    fn file(blocks: u64) -> Offsets {
+        let bytes = blocks * BLOCK;
+        Offsets::new(&OffsetSpec {
+            region_start: 0,
+            region_bytes: bytes,
+            file_bytes: bytes,
+            block_bytes: [BLOCK; 3],
+            align_bytes: [BLOCK; 3],
+            random: false,
+            modifier: None,
+            no_map: false,
+            paired: false,
+            key: 1,
+        })
+    }
+
+    fn limits(bytes: u64) -> FeedLimits {
+        FeedLimits { bytes, ios: u64::MAX, fsync_every: 0, fdatasync_every: 0 }
+    }
+
+    /// Everything until the feed is dry, as "operation file block".
+    fn drain(feed: &mut Feed) -> (Vec<String>, Dry) {
+        let mut all = Vec::new();
+        loop {
+            match feed.next(None) {
+                Ok(io) if io.len == 0 => all.push(format!("{:?}", io.op)),
+                Ok(io) => all.push(format!("{:?} {} {}", io.op, io.file, io.offset / BLOCK)),
+                Err(dry) => return (all, dry),
+            }
+        }
+    }
+
+    fn writes() -> Mix {
+        Mix::new(0, 1)
+    }
+
+    #[test]
+    fn a_sync_comes_before_the_io_that_follows_enough_writes_and_not_after_the_last() {
+        let rules = FeedLimits { fsync_every: 2, ..limits(4 * BLOCK) };
+        let (all, dry) = drain(&mut Feed::new(vec![file(4)], writes(), false, rules));
+        assert_eq!(all, ["Write 0 0", "Write 0 1", "Sync", "Write 0 2", "Write 0 3"]);
+        assert_eq!(dry, Dry::Loop);
+    }
+
+    #[test]
+    fn files_take_turns_and_a_short_one_leaves_the_round() {
+        let mut feed = Feed::new(vec![file(1), file(3)], Mix::new(100, 1), false, limits(u64::MAX));
+        assert_eq!(drain(&mut feed).0, ["Read 0 0", "Read 1 0", "Read 1 1", "Read 1 2"]);
+    }
+
+    #[test]
+    fn the_last_block_may_reach_over_io_size_as_in_fio() {
+        let (all, dry) = drain(&mut Feed::new(vec![file(9)], writes(), false, limits(BLOCK * 2 + 1)));
+        assert_eq!((all.len(), dry), (3, Dry::Loop));
+    }
+
+    #[test]
+    fn number_ios_counts_anew_in_each_loop() {
+        let mut feed = Feed::new(vec![file(9)], writes(), false, FeedLimits { ios: 2, ..limits(u64::MAX) });
+        assert_eq!(drain(&mut feed), (vec!["Write 0 0".to_string(), "Write 0 1".to_string()], Dry::Loop));
+        feed.renew();
+        assert!(feed.restart(true));
+        assert_eq!(drain(&mut feed).0, ["Write 0 0", "Write 0 1"]);
+    }
+
+    #[test]
+    fn a_pass_that_planned_nothing_is_not_tried_again() {
+        let mut feed = Feed::new(vec![file(0)], writes(), false, limits(u64::MAX));
+        assert_eq!(drain(&mut feed), (Vec::new(), Dry::Pass));
+        assert!(!feed.wrap());
+        assert!(!feed.restart(false));
+    }
 }

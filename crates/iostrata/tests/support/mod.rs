@@ -1,0 +1,224 @@
+//! What the tests of the program share: running it and the real fio, mounts that undo themselves, visible skips.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// Says that a test cannot run here, in the form that the test runner counts as skipped.
+#[macro_export]
+macro_rules! skip {
+    ($what:expr, $how:expr) => {{
+        eprintln!("SKIP: {} ({})", $what, $how);
+        return;
+    }};
+}
+
+/// The program under test.
+pub fn iostrata() -> &'static str {
+    env!("CARGO_BIN_EXE_iostrata")
+}
+
+/// The real fio, if it is installed.
+pub fn fio() -> Option<PathBuf> {
+    which("fio")
+}
+
+/// A program on the path.
+pub fn which(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+/// Whether we may mount.
+pub fn is_root() -> bool {
+    iostrata_os::file::facts_at(Path::new("/proc/self")).is_ok() && run("id", &["-u"], Path::new("/")).stdout == b"0\n"
+}
+
+/// Runs a program in a folder and waits for it.
+pub fn run(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str], folder: &Path) -> Output {
+    Command::new(program.as_ref())
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("{}: {error}", program.as_ref().to_string_lossy()))
+}
+
+/// Runs a helper that must succeed.
+pub fn must(program: &str, arguments: &[&str]) -> String {
+    let output = run(program, arguments, Path::new("/"));
+    assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_string()
+}
+
+/// What a run of either program left behind.
+pub struct Outcome {
+    /// Exit code.
+    pub code: i32,
+    /// The JSON document, if there was one.
+    pub json: Option<Value>,
+    /// Standard error.
+    pub stderr: String,
+    /// Names and sizes of the files in the folder.
+    pub files: Vec<(String, u64)>,
+}
+
+impl Outcome {
+    /// Per job: name, error, and bytes and I/Os of each direction.
+    pub fn counts(&self) -> Vec<Counts> {
+        let Some(json) = &self.json else { return Vec::new() };
+        json["jobs"].as_array().map_or(Vec::new(), |jobs| jobs.iter().map(Counts::of).collect())
+    }
+}
+
+/// The counts of one job entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counts {
+    pub name: String,
+    pub error: i64,
+    /// Bytes and I/Os of read, write, trim.
+    pub done: [(u64, u64); 3],
+    pub syncs: u64,
+}
+
+impl Counts {
+    fn of(job: &Value) -> Counts {
+        let done = ["read", "write", "trim"].map(|direction| {
+            let block = &job[direction];
+            (block["io_bytes"].as_u64().unwrap_or(0), block["total_ios"].as_u64().unwrap_or(0))
+        });
+        Counts {
+            name: job["jobname"].as_str().unwrap_or_default().to_string(),
+            error: job["error"].as_i64().unwrap_or(0),
+            done,
+            syncs: job["sync"]["total_ios"].as_u64().unwrap_or(0),
+        }
+    }
+}
+
+/// Runs a fio command line with JSON output in a folder.
+pub fn measure(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str], folder: &Path) -> Outcome {
+    let mut all = arguments.to_vec();
+    all.extend(["--output-format=json", "--output=.out.json"]);
+    let output = run(program, &all, folder);
+    let text = std::fs::read_to_string(folder.join(".out.json")).unwrap_or_default();
+    let _ = std::fs::remove_file(folder.join(".out.json"));
+    let json = text.find('{').and_then(|start| serde_json::from_str(&text[start..]).ok());
+    Outcome {
+        code: output.status.code().unwrap_or(-1),
+        json,
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        files: list(folder),
+    }
+}
+
+/// Names and sizes of the files in a folder and below, sorted.
+pub fn list(folder: &Path) -> Vec<(String, u64)> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(&next).into_iter().flatten().flatten() {
+            let Ok(metadata) = entry.metadata() else { continue };
+            let name = entry.path().strip_prefix(folder).unwrap_or(&entry.path()).to_string_lossy().into_owned();
+            if metadata.is_dir() {
+                folders.push(entry.path());
+            } else if metadata.is_file() {
+                files.push((name, metadata.len()));
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// A fresh folder that goes away with its contents.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// Below the build's scratch folder, on the disk of the checkout.
+    pub fn new(name: &str) -> Folder {
+        Folder::below(Path::new(env!("CARGO_TARGET_TMPDIR")), name)
+    }
+
+    /// Below another folder, of a mount for instance.
+    pub fn below(parent: &Path, name: &str) -> Folder {
+        let path = parent.join(format!("{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Removes what is in it.
+    pub fn clear(&self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+        std::fs::create_dir_all(&self.0).unwrap();
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A loop device over a sparse file; detached when dropped.
+pub struct Loop {
+    pub device: String,
+    _image: Folder,
+}
+
+impl Loop {
+    pub fn new(name: &str, mebibytes: u64) -> Loop {
+        let image = Folder::new(name);
+        let path = image.path().join("image");
+        std::fs::File::create(&path).unwrap().set_len(mebibytes << 20).unwrap();
+        let device = must("losetup", &["--find", "--show", path.to_str().unwrap()]);
+        Loop { device, _image: image }
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        run("losetup", &["--detach", &self.device], Path::new("/"));
+    }
+}
+
+/// A mounted file system; unmounted when dropped.
+pub struct Mount {
+    point: PathBuf,
+    _loop: Option<Loop>,
+    _folder: Folder,
+}
+
+impl Mount {
+    /// A file system of this type on a loop device (or a tmpfs).
+    pub fn new(kind: &str) -> Mount {
+        let folder = Folder::new(&format!("mount-{kind}"));
+        let point = folder.path().to_path_buf();
+        let device = (kind != "tmpfs").then(|| {
+            let device = Loop::new(&format!("loop-{kind}"), if kind == "xfs" { 400 } else { 256 });
+            let quiet = if kind == "ext4" { "-qF" } else { "-qf" };
+            must(&format!("mkfs.{kind}"), &[if kind == "btrfs" { "-qf" } else { quiet }, &device.device]);
+            device
+        });
+        let source = device.as_ref().map_or("tmpfs", |device| device.device.as_str());
+        must("mount", &["-t", kind, source, point.to_str().unwrap()]);
+        Mount { point, _loop: device, _folder: folder }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.point
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        run("umount", &["--lazy", self.point.to_str().unwrap()], Path::new("/"));
+    }
+}
