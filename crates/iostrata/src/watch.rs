@@ -63,7 +63,8 @@ impl Watch {
             return;
         }
         let first_clones: Vec<&WorkerPlan> = plan.workers.iter().filter(|worker| worker.clone == 0).collect();
-        let facts: Vec<_> = first_clones.iter().map(|worker| iostrata_run::facts(worker, &Default::default())).collect();
+        let facts: Vec<_> =
+            first_clones.iter().map(|worker| iostrata_run::facts(worker, &Default::default())).collect();
         let jobs: Vec<text::BannerJob<'_>> = first_clones
             .iter()
             .zip(&facts)

@@ -116,7 +116,8 @@ fn notes(plan: &WorkerPlan, ending: &Ending) -> Vec<Note> {
     let note = |code: &str, text: String| Note { code: code.into(), job: Some(job.name.clone()), text };
     let mut notes: Vec<Note> = ending.notes.iter().map(|text| note("engine", text.clone())).collect();
     if ending.depth_granted > 0 && ending.depth_granted < job.depth {
-        let why = if plan.engine.caps.synchronous { "a synchronous engine does one I/O at a time" } else { "the system" };
+        let why =
+            if plan.engine.caps.synchronous { "a synchronous engine does one I/O at a time" } else { "the system" };
         notes.push(note(
             "depth-lowered",
             format!("iodepth={} was lowered to {}: {why}", job.depth, ending.depth_granted),

@@ -334,7 +334,8 @@ impl<'a> Run<'a> {
     /// The document of what is known now.
     fn result(&self) -> RunResult {
         let real = !self.plan.virtual_time;
-        let end_ns = if real { monotonic_ns() } else { self.lives.iter().map(|l| l.end_ns.load(Relaxed)).max().unwrap_or(0) };
+        let end_ns =
+            if real { monotonic_ns() } else { self.lives.iter().map(|l| l.end_ns.load(Relaxed)).max().unwrap_or(0) };
         let times = Times {
             run_start_ns: if real { self.start_ns } else { 0 },
             run_start_unix_ms: real.then_some(self.start_unix_ms),

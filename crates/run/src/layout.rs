@@ -92,8 +92,7 @@ fn lay_out_file(
     }
     make_parents(job, path)?;
     let how = OpenHow { read: false, write: true, create: true, direct: false, sync: SyncKind::None, mode: 0o644 };
-    let target =
-        guard.open(path, &how).map_err(|error| RunError::job_errno(job, error.errno(), error.to_string()))?;
+    let target = guard.open(path, &how).map_err(|error| RunError::job_errno(job, error.errno(), error.to_string()))?;
     let old_length = old_bytes.unwrap_or(0);
     let made = make(job, planned, &target.fd, old_length, filled_bytes, stop);
     if made.is_err() || stop.load(Relaxed) {

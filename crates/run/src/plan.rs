@@ -256,8 +256,7 @@ fn region(job: &Job, clone: u32, count: u64, path: PathBuf, facts: Option<Facts>
         Size::Bytes(bytes) => bytes,
         Size::Percent(percent) => share(whole, percent).next_multiple_of(align),
     };
-    let start =
-        start_of(job.offset).saturating_add(start_of(job.offset_increment).saturating_mul(u64::from(clone)));
+    let start = start_of(job.offset).saturating_add(start_of(job.offset_increment).saturating_mul(u64::from(clone)));
     let length = match (asked_bytes, fixed_bytes) {
         (Some(asked), Some(device)) => asked.min(device.saturating_sub(start)),
         (Some(asked), None) => asked,
@@ -284,6 +283,7 @@ fn region(job: &Job, clone: u32, count: u64, path: PathBuf, facts: Option<Facts>
         });
     }
     // A percentage is cut to whole blocks, as fio does.
-    let length = if matches!(job.size, Some(Size::Percent(_))) && length > align { length - length % align } else { length };
+    let length =
+        if matches!(job.size, Some(Size::Percent(_))) && length > align { length - length % align } else { length };
     Ok(FilePlan { path, region_start: start, region_bytes: length, file_bytes: start.saturating_add(length), kind })
 }

@@ -78,17 +78,16 @@ fn carry_out(arguments: &[OsString], signals: Signals) -> anyhow::Result<u8> {
             complain(&format!("iostrata: {}: {text}\n", worker.job.name));
         }
     }
-    let saved = request.save.map_or(Ok(()), |path| {
-        Destination::File(PathBuf::from(path)).write(&iostrata_result::to_json(&result))
-    });
+    let saved = request
+        .save
+        .map_or(Ok(()), |path| Destination::File(PathBuf::from(path)).write(&iostrata_result::to_json(&result)));
     print(&table(&result, direct))?;
     saved?;
     Ok(derive::exit_code(&result))
 }
 
 fn parse(arguments: &[OsString]) -> anyhow::Result<Option<Request>> {
-    let mut request =
-        Request { folder: PathBuf::from("."), size: "1g".into(), runtime: "5s".into(), save: None };
+    let mut request = Request { folder: PathBuf::from("."), size: "1g".into(), runtime: "5s".into(), save: None };
     let mut folder_given = false;
     for argument in arguments {
         let word = argument.to_string_lossy();
@@ -97,7 +96,9 @@ fn parse(arguments: &[OsString]) -> anyhow::Result<Option<Request>> {
             Some(("--size", value)) => request.size = value.to_string(),
             Some(("--runtime", value)) => request.runtime = value.to_string(),
             Some(("--save", value)) => request.save = Some(value.to_string()),
-            _ if word.starts_with('-') => bail!("quick does not know `{word}`; `iostrata quick --help` lists what it takes"),
+            _ if word.starts_with('-') => {
+                bail!("quick does not know `{word}`; `iostrata quick --help` lists what it takes")
+            }
             _ if folder_given => bail!("quick measures one folder, and `{word}` is the second"),
             _ => {
                 request.folder = PathBuf::from(argument);
@@ -176,14 +177,24 @@ fn table(result: &RunResult, direct: bool) -> String {
 }
 
 fn row(report: &Report<'_>) -> String {
-    let kind = if report.direction(Kind::Read).is_some_and(|direction| !direction.is_empty()) { Kind::Read } else { Kind::Write };
+    let kind = if report.direction(Kind::Read).is_some_and(|direction| !direction.is_empty()) {
+        Kind::Read
+    } else {
+        Kind::Write
+    };
     let Some(direction) = report.direction(kind) else { return String::new() };
     let latency = |percent: f64| {
-        direction.clat.percentiles.iter().find(|(listed, _)| *listed == percent).map_or("-".into(), |(_, ns)| time(*ns))
+        direction
+            .clat
+            .percentiles
+            .iter()
+            .flatten()
+            .find(|listed| listed.p == percent)
+            .map_or("-".into(), |listed| time(listed.ns))
     };
     format!(
         "{:<34}{:>12.1}{:>10}{:>11}{:>11}{:>11}\n",
-        report.name,
+        report.job.name,
         direction.bw_bytes() as f64 / 1e6,
         short(u128::from(direction.iops_whole()), 4, Base::Decimal),
         latency(50.0),

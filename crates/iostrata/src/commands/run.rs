@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use iostrata_device::{Guard, Target};
 use iostrata_os::host;
 use iostrata_os::signals::Signals;
@@ -112,12 +112,7 @@ fn carry_out(arguments: &[OsString], as_fio: bool, signals: Signals) -> anyhow::
     run_jobs(arguments, &invocation, as_fio, signals)
 }
 
-fn run_jobs(
-    arguments: &[OsString],
-    invocation: &Invocation,
-    as_fio: bool,
-    signals: Signals,
-) -> anyhow::Result<u8> {
+fn run_jobs(arguments: &[OsString], invocation: &Invocation, as_fio: bool, signals: Signals) -> anyhow::Result<u8> {
     let tool = &invocation.tool;
     let destination = tool.output.clone().map_or(Destination::Stdout, Destination::File);
     destination.check()?;

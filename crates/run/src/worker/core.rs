@@ -139,11 +139,8 @@ impl<C: Clock> Core<'_, C> {
     /// The direction whose schedule comes first. A direction without a rate is always due.
     fn earliest(&self, pacer: &Pacer) -> Option<(Direction, u64)> {
         let workload = self.job.workload;
-        let used = [
-            (workload.reads, Direction::Read),
-            (workload.writes, Direction::Write),
-            (workload.trims, Direction::Trim),
-        ];
+        let used =
+            [(workload.reads, Direction::Read), (workload.writes, Direction::Write), (workload.trims, Direction::Trim)];
         used.into_iter()
             .filter(|(used, _)| *used)
             .map(|(_, direction)| (direction, pacer.due_ns(direction).unwrap_or(0)))
@@ -163,14 +160,8 @@ impl<C: Clock> Core<'_, C> {
     /// Puts a planned request into a slot.
     #[inline]
     pub(super) fn place(slot: SlotId, planned: Planned, due_ns: u64, start_ns: u64) -> Slot {
-        let io = Io {
-            offset: planned.offset,
-            slot_offset: 0,
-            len: planned.len,
-            slot,
-            file: planned.file,
-            op: planned.op,
-        };
+        let io =
+            Io { offset: planned.offset, slot_offset: 0, len: planned.len, slot, file: planned.file, op: planned.op };
         Slot { io, asked_len: planned.len, start_ns, issue_ns: start_ns, due_ns }
     }
 
@@ -332,7 +323,9 @@ fn advice_for(io: &Io, errno: i32) -> &'static str {
             "; with direct=1 the block size, the offset and the file's size must be multiples of the device's block"
         }
         (libc::EBADF, Op::Write) => "; the file is open for reading only",
-        (libc::ENOTTY | libc::EOPNOTSUPP, Op::Trim) => "; trim works on block devices that support discard, not on files",
+        (libc::ENOTTY | libc::EOPNOTSUPP, Op::Trim) => {
+            "; trim works on block devices that support discard, not on files"
+        }
         _ => advice(errno),
     }
 }

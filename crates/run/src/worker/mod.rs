@@ -119,8 +119,8 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     let synchronous = matches!(instance, Instance::Sync(_));
     let asked_depth = if synchronous { 1 } else { job.depth };
     let arena = make_arena(plan, asked_depth)?;
-    let granted = attach(&mut instance, &open_files, plan, &arena, asked_depth)
-        .map_err(|error| engine_fault(plan, &error))?;
+    let granted =
+        attach(&mut instance, &open_files, plan, &arena, asked_depth).map_err(|error| engine_fault(plan, &error))?;
     ending.engine_used = granted.used;
     ending.notes = granted.notes;
     ending.depth_granted = granted.depth;

@@ -94,11 +94,8 @@ impl Timeline {
 
     fn plan_next(&mut self) {
         let window = |windows: &Option<Windows>| windows.as_ref().map_or(u64::MAX, |windows| windows.next_ns);
-        self.next_ns = self
-            .end_ns
-            .min(self.ramp_end_ns.unwrap_or(u64::MAX))
-            .min(window(&self.bandwidth))
-            .min(window(&self.iops));
+        self.next_ns =
+            self.end_ns.min(self.ramp_end_ns.unwrap_or(u64::MAX)).min(window(&self.bandwidth)).min(window(&self.iops));
     }
 
     /// Looks at the clock. Almost always one comparison.
