@@ -1,7 +1,31 @@
 //! The job language: words to typed jobs. Pure: what it needs of the machine comes in as [`Host`] and [`Source`].
+#![deny(missing_docs)]
 
 pub mod api;
+mod assemble;
+mod cli;
+mod cli_options;
+mod docs;
+mod draft;
+pub mod engines;
+mod grammar;
+mod help;
 pub mod job;
+mod jobfile;
+mod options;
+mod parse;
+mod render;
+mod rules;
+mod suggest;
+pub mod table;
+pub mod value;
+mod words;
 
 pub use api::*;
+pub use cli_options::{Argument, TOOL_OPTIONS, ToolSpec};
+pub use docs::{compatibility_markdown, option_reference_markdown};
+pub use draft::Draft;
+pub use help::FIO_VERSION;
 pub use job::*;
+pub use parse::parse_command_line;
+pub use render::render_diagnostics;

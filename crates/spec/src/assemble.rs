@@ -1,0 +1,243 @@
+//! Sections to drafts: each word is looked up, read, judged and applied.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::api::{Diagnostic, Host, Severity, Source};
+use crate::draft::Draft;
+use crate::engines;
+use crate::grammar::{self, Fault, Note, Reading};
+use crate::job::OptionWord;
+use crate::suggest;
+use crate::table::{Lookup, OptionSpec, Status, all_options, lookup};
+use crate::value::{Kind, Value};
+use crate::words::{Section, Spot, Word};
+
+/// How values are read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    /// `--strict`.
+    pub(crate) strict: bool,
+    /// `--fio-exact`.
+    pub(crate) fio_exact: bool,
+    /// `--readonly`.
+    pub(crate) readonly: bool,
+}
+
+/// A draft with the places its options came from.
+#[derive(Clone, Default)]
+pub(crate) struct Built {
+    pub(crate) draft: Draft,
+    pub(crate) spots: BTreeMap<&'static str, Spot>,
+    pub(crate) words: Vec<OptionWord>,
+}
+
+pub(crate) struct Assembler<'a> {
+    pub(crate) settings: Settings,
+    pub(crate) host: &'a Host,
+    pub(crate) source: &'a dyn Source,
+    pub(crate) diagnostics: &'a mut Vec<Diagnostic>,
+}
+
+/// One word and what it was found to be.
+struct Found<'w> {
+    word: &'w Word,
+    row: &'static OptionSpec,
+    /// The base that fio reads the word with: on a command line `kb_base` counts only for what stands right of it.
+    fio_base: Option<u32>,
+}
+
+impl Assembler<'_> {
+    /// Applies the words of a section to what the template holds. `in_order` is the command line's rule for `kb_base`.
+    pub(crate) fn apply(&mut self, template: &Built, section: &Section, in_order: bool) -> Built {
+        let mut built = Built { words: Vec::new(), ..template.clone() };
+        if !section.is_global() {
+            built.draft.job.name.clone_from(&section.name);
+            built.draft.job.section.clone_from(&section.name);
+        }
+        let engine = self.engine(section, &built);
+        let mut found = Vec::new();
+        let mut base_so_far = Some(built.draft.job.reporting.kb_base);
+        for word in &section.words {
+            let Some(row) = self.find(word, engine.as_deref()) else { continue };
+            if row.name == "kb_base" {
+                base_so_far = None;
+            }
+            let fio_base = if in_order { base_so_far } else { None };
+            found.push(Found { word, row, fio_base });
+            let value = word.value.as_deref().unwrap_or_default();
+            let value = if self.settings.fio_exact { value } else { value.trim() };
+            built.words.push(OptionWord { name: row.name.to_owned(), value: value.to_owned() });
+        }
+        found.sort_by_key(|f| f.row.rank());
+        for one in found {
+            self.word(&one, &mut built);
+        }
+        built
+    }
+
+    /// The engine the section's options are judged by; none when its name is wrong, so that nothing else is blamed.
+    fn engine(&mut self, section: &Section, built: &Built) -> Option<String> {
+        let Some(word) = section.words.iter().rfind(|w| w.name == "ioengine") else {
+            return Some(built.draft.job.engine.clone());
+        };
+        let text = word.value.as_deref().unwrap_or_default().trim();
+        engines::resolve(text).map(str::to_owned)
+    }
+
+    fn find(&mut self, word: &Word, engine: Option<&str>) -> Option<&'static OptionSpec> {
+        match lookup(&word.name, engine.unwrap_or_default()) {
+            Lookup::Found(row) => Some(row),
+            Lookup::OtherEngine(row) => {
+                if let Some(engine) = engine {
+                    let owners = row.engines.join(", ");
+                    let message = format!("`{}` is an option of {owners}; the engine here is {engine}", word.name);
+                    let help = format!("set `ioengine={}` in the same section", row.engines[0]);
+                    self.diagnostics.push(word.name_spot.error(message, Some(help)));
+                }
+                None
+            }
+            Lookup::Unknown => {
+                let known = all_options().filter(|row| engine.is_none_or(|e| row.belongs_to(e)));
+                let near = suggest::nearest(&word.name, known.flat_map(|row| row.names()));
+                let help = near.map(|near| format!("did you mean `{near}`?"));
+                self.diagnostics.push(word.name_spot.error(format!("unknown option `{}`", word.name), help));
+                None
+            }
+        }
+    }
+
+    fn word(&mut self, found: &Found<'_>, built: &mut Built) {
+        let Found { word, row, .. } = found;
+        if let Status::NotYet | Status::Refused { .. } = row.status {
+            return self.not_carried_out(word, row, built.draft.job.reporting.kb_base);
+        }
+        if row.linux_only && self.host.macos {
+            let message = format!("`{}` exists only on Linux", row.name);
+            return self.diagnostics.push(word.name_spot.error(message, None));
+        }
+        let Some(value) = self.value(found, built.draft.job.reporting.kb_base) else { return };
+        if row.name == "ioengine" && !self.known_engine(word) {
+            return;
+        }
+        if let Some(set) = row.set {
+            set(&mut built.draft, value);
+        }
+        built.spots.insert(row.name, word.value_spot.clone());
+    }
+
+    fn value(&mut self, found: &Found<'_>, base: u32) -> Option<Value> {
+        let Found { word, row, fio_base } = found;
+        let Some(text) = word.value.as_deref() else {
+            if row.takes_no_value() {
+                return Some(Value::Flag(true));
+            }
+            let message = format!("`{}` needs a value: {}", row.name, row.kind.describe());
+            self.diagnostics.push(word.name_spot.error(message, None));
+            return None;
+        };
+        let fio = || grammar::parse(&row.kind, text, fio_base.unwrap_or(base), Reading::Fio).map(|(value, _)| value);
+        let (plain, mut notes) = match self.plain(row, text, base) {
+            Ok(read) => read,
+            Err(fault) => {
+                return match fio() {
+                    Ok(value) if self.settings.fio_exact => Some(value),
+                    _ => {
+                        self.fault(word, row, fault);
+                        None
+                    }
+                };
+            }
+        };
+        if fio_base.is_some_and(|b| b != base) && fio().is_ok_and(|value| value != plain) {
+            let why = "fio applies kb_base only to what stands right of it on a command line";
+            notes.push(Note { span: 0..text.len(), why });
+        }
+        let Some(note) = notes.first() else { return Some(plain) };
+        if self.settings.fio_exact {
+            return match fio() {
+                Ok(value) => Some(value),
+                Err(fault) => {
+                    self.fault(word, row, fault);
+                    None
+                }
+            };
+        }
+        self.misreading(word, row, note, &plain, fio().ok().as_ref());
+        Some(plain)
+    }
+
+    /// What was plainly meant. A name with a colon that exists as it stands is one name, not a list.
+    fn plain(&self, row: &OptionSpec, text: &str, base: u32) -> Result<(Value, Vec<Note>), Fault> {
+        let (value, mut notes) = grammar::parse(&row.kind, text, base, Reading::Plain)?;
+        if row.name == "filename"
+            && matches!(&value, Value::Names(names) if names.len() > 1)
+            && self.source.exists(Path::new(text.trim()))
+        {
+            let why = "a colon separates names; within a name it is written `\\:`";
+            notes.push(Note { span: 0..text.len(), why });
+            return Ok((Value::Names(vec![text.trim().to_owned()]), notes));
+        }
+        Ok((value, notes))
+    }
+
+    fn misreading(&mut self, word: &Word, row: &OptionSpec, note: &Note, plain: &Value, fio: Option<&Value>) {
+        let name = row.name;
+        let meant = row.kind.format(plain);
+        let message = match fio {
+            Some(value) if value == plain => format!("`{name}` is taken as `{meant}`, as fio does"),
+            Some(value) => format!("`{name}` is taken as `{meant}`; fio takes `{}`", row.kind.format(value)),
+            None => format!("`{name}` is taken as `{meant}`; fio refuses it"),
+        };
+        let severity = if self.settings.strict { Severity::Error } else { Severity::Warning };
+        let blank = word.value.as_deref().is_some_and(|v| v.starts_with(char::is_whitespace)) && note.span.start == 0;
+        let spot = if blank { word.value_spot.clone() } else { word.place_in_value(&note.span) };
+        let help = format!("{}; write `{name}={meant}`", note.why);
+        self.diagnostics.push(spot.diagnostic(severity, message, Some(help)));
+    }
+
+    fn fault(&mut self, word: &Word, row: &OptionSpec, fault: Fault) {
+        let spot = word.place_in_value(&fault.span);
+        self.diagnostics.push(spot.error(format!("`{}`: {}", row.name, fault.message), fault.help));
+    }
+
+    /// An option that does nothing here passes only with a value under which there is nothing to do.
+    fn not_carried_out(&mut self, word: &Word, row: &OptionSpec, base: u32) {
+        let text = word.value.as_deref().map_or("1", str::trim);
+        let read = |text: &str| grammar::parse(&row.kind, text, base, Reading::Plain).map(|(value, _)| value);
+        let value = read(text);
+        if value.is_ok() && row.harmless.iter().any(|harmless| read(harmless) == value) {
+            return;
+        }
+        let diagnostic = match row.status {
+            Status::Refused { why, instead } => {
+                let message = format!("`{}` is not supported: {why}", row.name);
+                word.name_spot.error(message, Some(format!("instead: {instead}")))
+            }
+            _ => {
+                let message = format!("`{}` is not carried out yet ({})", row.name, row.summary);
+                let help = row.harmless.first().filter(|_| !matches!(row.kind, Kind::Text));
+                word.name_spot.error(message, help.map(|h| format!("only `{}={h}` is possible so far", row.name)))
+            }
+        };
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn known_engine(&mut self, word: &Word) -> bool {
+        let text = word.value.as_deref().unwrap_or_default();
+        let text = if self.settings.fio_exact { text } else { text.trim() };
+        if engines::resolve(text).is_some() {
+            return true;
+        }
+        let spot = &word.value_spot;
+        if text.starts_with("external:") {
+            let message = "engines written in C for fio cannot be loaded";
+            self.diagnostics.push(spot.error(message, Some("use a built-in engine; see --enghelp".to_owned())));
+            return false;
+        }
+        let near = suggest::nearest(text, engines::ENGINES.iter().map(|e| e.name));
+        let help = near.map(|near| format!("did you mean `{near}`?"));
+        self.diagnostics.push(spot.error(format!("there is no engine `{text}`"), help));
+        false
+    }
+}

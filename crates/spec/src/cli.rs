@@ -1,0 +1,370 @@
+//! The command line: arguments to tool options, sections, and names of job files.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use crate::api::{Action, Diagnostic, Eta, OutputFormat, Source, ToolOptions};
+use crate::cli_options::{self, Argument, TOOL_OPTIONS, ToolSpec};
+use crate::grammar::{self, Reading};
+use crate::help;
+use crate::suggest;
+use crate::table::{Status, all_options};
+use crate::value::{Kind, TimeUnit, Value};
+use crate::words::{Line, Section, Spot, Word};
+
+const SHORTEST_ETA_NS: u64 = 250_000_000;
+const DEFAULT_GRACE_NS: u64 = 30_000_000_000;
+const DEFAULT_ETA_NS: u64 = 1_000_000_000;
+
+/// A command line taken apart.
+pub(crate) struct CommandLine {
+    pub(crate) tool: ToolOptions,
+    /// Words before the first `--name`, and those of every `--name=global`, are in sections named `global`.
+    pub(crate) sections: Vec<Section>,
+    pub(crate) files: Vec<(PathBuf, Spot)>,
+    /// `--section`.
+    pub(crate) only: Vec<String>,
+    pub(crate) strict: bool,
+    pub(crate) fio_exact: bool,
+    pub(crate) parse_only: bool,
+    pub(crate) showcmd: bool,
+    /// What is to be printed instead of running.
+    pub(crate) print: Option<String>,
+}
+
+/// An argument with its place on the line.
+struct Arg {
+    text: String,
+    spot: Spot,
+    /// Whether the line shows it letter by letter.
+    verbatim: bool,
+}
+
+/// How an argument looks on a shell's line.
+pub(crate) fn shell_quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+.,:/@%^".contains(c) || !c.is_ascii();
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+fn arguments(args: &[OsString], diagnostics: &mut Vec<Diagnostic>) -> Vec<Arg> {
+    let mut line = String::new();
+    let mut spans = Vec::new();
+    for arg in args {
+        let text = arg.to_string_lossy().into_owned();
+        let shown = shell_quoted(&text).replace(['\n', '\r'], " ");
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        spans.push((line.len()..line.len() + shown.len(), shown == text, arg.to_str().is_none(), text));
+        line.push_str(&shown);
+    }
+    let line = Rc::new(Line { origin: "command line".into(), number: 1, text: line });
+    let mut result = Vec::new();
+    for (span, verbatim, broken, text) in spans {
+        let spot = Spot { line: Rc::clone(&line), span };
+        if broken {
+            diagnostics.push(spot.error("this argument is not UTF-8", None));
+        }
+        result.push(Arg { text, spot, verbatim });
+    }
+    result
+}
+
+/// What a long name stands for.
+enum Meaning {
+    Tool(&'static ToolSpec),
+    /// A job option: the whole name, and whether a bare name is enough.
+    Job(&'static str, bool),
+    Ambiguous(Vec<&'static str>),
+    Unknown,
+}
+
+struct Parser<'a> {
+    line: CommandLine,
+    diagnostics: &'a mut Vec<Diagnostic>,
+    /// Engines named so far: their options may be shortened.
+    engines: Vec<String>,
+}
+
+/// Takes `args` (without the program's name) apart.
+pub(crate) fn parse(args: &[OsString], source: &dyn Source, diagnostics: &mut Vec<Diagnostic>) -> CommandLine {
+    let args = arguments(args, diagnostics);
+    let start = match args.first() {
+        Some(first) => Spot { line: Rc::clone(&first.spot.line), span: 0..0 },
+        None => {
+            Spot { line: Rc::new(Line { origin: "command line".into(), number: 1, text: String::new() }), span: 0..0 }
+        }
+    };
+    let destroy = source.env("IOSTRATA_ALLOW_DESTROY").unwrap_or_default();
+    let line = CommandLine {
+        tool: ToolOptions {
+            output: None,
+            formats: Vec::new(),
+            save: None,
+            eta: Eta::Auto,
+            eta_interval_ns: DEFAULT_ETA_NS,
+            eta_newline_ns: 0,
+            readonly: false,
+            warnings_fatal: false,
+            allow_destroy: identities(&destroy),
+            grace_ns: DEFAULT_GRACE_NS,
+        },
+        sections: vec![Section { name: "global".into(), spot: start, words: Vec::new() }],
+        files: Vec::new(),
+        only: Vec::new(),
+        strict: false,
+        fio_exact: false,
+        parse_only: false,
+        showcmd: false,
+        print: None,
+    };
+    let mut parser = Parser { line, diagnostics, engines: Vec::new() };
+    parser.run(&args);
+    if parser.line.tool.formats.is_empty() {
+        parser.line.tool.formats.push(OutputFormat::Normal);
+    }
+    parser.line
+}
+
+fn identities(list: &str) -> Vec<String> {
+    list.split(',').map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned).collect()
+}
+
+impl Parser<'_> {
+    fn run(&mut self, args: &[Arg]) {
+        let mut rest = args.iter();
+        while let Some(arg) = rest.next() {
+            if arg.text == "--" {
+                for file in rest.by_ref() {
+                    self.line.files.push((PathBuf::from(&file.text), file.spot.clone()));
+                }
+                return;
+            }
+            let dashes = arg.text.len() - arg.text.trim_start_matches('-').len();
+            if dashes == 0 || arg.text == "-" {
+                self.line.files.push((PathBuf::from(&arg.text), arg.spot.clone()));
+                continue;
+            }
+            self.option(arg, dashes.min(2), &mut rest);
+            if self.line.print.is_some() {
+                return;
+            }
+        }
+    }
+
+    fn option<'b>(&mut self, arg: &'b Arg, dashes: usize, rest: &mut impl Iterator<Item = &'b Arg>) {
+        let body = &arg.text[dashes..];
+        let (typed, inline) = match body.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (body, None),
+        };
+        let name_spot = if arg.verbatim { arg.spot.within(&(0..dashes + typed.len())) } else { arg.spot.clone() };
+        let meaning = match (dashes, body) {
+            (1, "v") => self.meaning("version"),
+            (1, "h") => self.meaning("help"),
+            _ => self.meaning(typed),
+        };
+        let (name, argument) = match &meaning {
+            Meaning::Tool(row) => (row.name, row.argument),
+            Meaning::Job(name, true) => (*name, Argument::Optional("0|1")),
+            Meaning::Job(name, false) => (*name, Argument::Required("VALUE")),
+            Meaning::Ambiguous(candidates) => {
+                let list = candidates.iter().map(|c| format!("--{c}")).collect::<Vec<_>>().join(", ");
+                let help = Some(format!("it may be one of {list}"));
+                return self.diagnostics.push(name_spot.error(format!("option `{typed}` is ambiguous"), help));
+            }
+            Meaning::Unknown => return self.unknown(typed, &name_spot),
+        };
+        let (value, value_spot, verbatim) = match (inline, argument) {
+            (Some(_), Argument::None) => {
+                return self.diagnostics.push(name_spot.error(format!("option `--{name}` takes no value"), None));
+            }
+            (Some(value), _) => {
+                let at = dashes + typed.len() + 1;
+                let spot = if arg.verbatim { arg.spot.within(&(at..arg.text.len())) } else { arg.spot.clone() };
+                (Some(value.to_owned()), spot, arg.verbatim)
+            }
+            (None, Argument::Required(_)) => match rest.next() {
+                Some(next) => (Some(next.text.clone()), next.spot.clone(), next.verbatim),
+                None => {
+                    return self.diagnostics.push(name_spot.error(format!("option `--{name}` needs a value"), None));
+                }
+            },
+            (None, _) => (None, name_spot.clone(), false),
+        };
+        let word = Word { name: name.to_owned(), name_spot, value, value_spot, verbatim };
+        match meaning {
+            Meaning::Tool(row) => self.tool(row, &word),
+            _ => self.job(word),
+        }
+    }
+
+    fn job(&mut self, word: Word) {
+        let value = word.value.clone().unwrap_or_default();
+        if word.name == "name" {
+            let section = Section { name: value, spot: word.name_spot.clone(), words: Vec::new() };
+            self.line.sections.push(section);
+        } else if word.name == "ioengine" {
+            self.engines.push(value);
+        }
+        if let Some(section) = self.line.sections.last_mut() {
+            section.words.push(word);
+        }
+    }
+
+    /// An exact name, or the only option of fio's, or else of ours, that begins with `typed`.
+    fn meaning(&self, typed: &str) -> Meaning {
+        if let Some(row) = cli_options::find(typed) {
+            return Meaning::Tool(row);
+        }
+        let jobs = || all_options().flat_map(|row| row.names().map(move |name| (name, row)));
+        if let Some((name, row)) = jobs().find(|(name, _)| *name == typed) {
+            return Meaning::Job(name, row.takes_no_value());
+        }
+        if typed.is_empty() {
+            return Meaning::Unknown;
+        }
+        for fios in [true, false] {
+            let tools = TOOL_OPTIONS.iter().filter(|row| (row.status != Status::Ours) == fios);
+            let tools = tools.filter(|row| row.name.starts_with(typed)).map(|row| (row.name, Meaning::Tool(row)));
+            let here = jobs().filter(|(name, row)| {
+                row.known_to_fio() == fios
+                    && name.starts_with(typed)
+                    && (row.engines.is_empty() || self.engines.iter().any(|e| row.belongs_to(e)))
+            });
+            let here = here.map(|(name, row)| (name, Meaning::Job(name, row.takes_no_value())));
+            let mut found: Vec<(&'static str, Meaning)> = tools.chain(here).collect();
+            match found.len() {
+                0 => {}
+                1 => return found.swap_remove(0).1,
+                _ => return Meaning::Ambiguous(found.into_iter().map(|(name, _)| name).collect()),
+            }
+        }
+        Meaning::Unknown
+    }
+
+    fn unknown(&mut self, typed: &str, spot: &Spot) {
+        let names = all_options().flat_map(|row| row.names()).chain(TOOL_OPTIONS.iter().map(|row| row.name));
+        let help = suggest::nearest(typed, names).map(|near| format!("did you mean `--{near}`?"));
+        self.diagnostics.push(spot.error(format!("unknown option `{typed}`"), help));
+    }
+
+    fn tool(&mut self, row: &ToolSpec, word: &Word) {
+        match row.status {
+            Status::NotYet => {
+                let message = format!("`--{}` is not carried out yet; it would {}", row.name, row.summary);
+                return self.diagnostics.push(word.name_spot.error(message, None));
+            }
+            Status::Refused { why, instead } => {
+                let message = format!("`--{}` is not supported: {why}", row.name);
+                return self.diagnostics.push(word.name_spot.error(message, Some(format!("instead: {instead}"))));
+            }
+            Status::NoEffect(_) => return,
+            _ => {}
+        }
+        let value = word.value.as_deref().unwrap_or_default();
+        let line = &mut self.line;
+        match row.name {
+            "output" => line.tool.output = Some(value.into()),
+            "save" => line.tool.save = Some(value.into()),
+            "readonly" => line.tool.readonly = true,
+            "warnings-fatal" => line.tool.warnings_fatal = true,
+            "strict" => line.strict = true,
+            "fio-exact" => line.fio_exact = true,
+            "parse-only" => line.parse_only = true,
+            "showcmd" => line.showcmd = true,
+            "allow-destroy" => line.tool.allow_destroy.extend(identities(value)),
+            "version" => line.print = Some(help::version()),
+            "help" => line.print = Some(help::usage()),
+            "section" => self.section(value, word),
+            "output-format" => self.formats(value, word),
+            "eta" => self.eta(value, word),
+            "eta-interval" => self.eta_interval(word),
+            "eta-newline" => self.line.tool.eta_newline_ns = self.time(word).unwrap_or_default(),
+            "grace" => self.line.tool.grace_ns = self.time(word).unwrap_or_default(),
+            "cmdhelp" => self.print(help::cmdhelp(value), word),
+            "enghelp" => self.print(help::enghelp(value), word),
+            _ => {}
+        }
+    }
+
+    fn error(&mut self, word: &Word, message: impl Into<String>, help: Option<String>) {
+        self.diagnostics.push(word.value_spot.error(message, help));
+    }
+
+    fn print(&mut self, text: Result<String, String>, word: &Word) {
+        match text {
+            Ok(text) => self.line.print = Some(text),
+            Err(message) => self.error(word, message, None),
+        }
+    }
+
+    fn section(&mut self, value: &str, word: &Word) {
+        if value.starts_with("global") {
+            let help = "the global sections always apply; name a job's section".to_owned();
+            return self.error(word, "a global section holds no job", Some(help));
+        }
+        self.line.only.push(value.to_owned());
+    }
+
+    fn formats(&mut self, value: &str, word: &Word) {
+        for format in value.split(',').map(str::trim) {
+            match format {
+                "normal" => self.line.tool.formats.push(OutputFormat::Normal),
+                "json" => self.line.tool.formats.push(OutputFormat::Json),
+                "json+" => self.line.tool.formats.push(OutputFormat::JsonPlus),
+                "terse" | "minimal" | "csv" => {
+                    let help = Some("normal, json and json+ are there".to_owned());
+                    self.error(word, format!("the format `{format}` is not carried out yet"), help);
+                }
+                _ => {
+                    let near = suggest::nearest(format, ["normal", "json", "json+", "terse"]);
+                    let help = near.map(|near| format!("did you mean `{near}`?"));
+                    self.error(word, format!("`{format}` is no output format"), help);
+                }
+            }
+        }
+        self.line.tool.formats.dedup();
+    }
+
+    fn eta(&mut self, value: &str, word: &Word) {
+        self.line.tool.eta = match value {
+            "always" => Eta::Always,
+            "never" => Eta::Never,
+            "auto" => Eta::Auto,
+            _ => return self.error(word, format!("`{value}` is none of: always, never, auto"), None),
+        };
+    }
+
+    fn eta_interval(&mut self, word: &Word) {
+        match self.time(word) {
+            Some(ns) if ns < SHORTEST_ETA_NS => self.error(word, "250 ms is the shortest interval", None),
+            Some(ns) => self.line.tool.eta_interval_ns = ns,
+            None => {}
+        }
+    }
+
+    fn time(&mut self, word: &Word) -> Option<u64> {
+        let value = word.value.as_deref().unwrap_or_default();
+        match grammar::parse(&Kind::Time(TimeUnit::Seconds), value, 1024, Reading::Plain) {
+            Ok((Value::Nanos(ns), _)) => Some(ns),
+            Ok(_) => None,
+            Err(fault) => {
+                self.diagnostics.push(word.place_in_value(&fault.span).error(fault.message, fault.help));
+                None
+            }
+        }
+    }
+}
+
+/// What the line asks for, when all is well.
+pub(crate) fn action(line: &CommandLine, showcmd: impl FnOnce() -> String) -> Action {
+    if line.showcmd {
+        return Action::Print(showcmd());
+    }
+    if line.parse_only { Action::ParseOnly } else { Action::Run }
+}

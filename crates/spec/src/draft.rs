@@ -1,0 +1,132 @@
+//! A job in the making: the typed job, and the few facts that only the rules at the end need.
+
+use crate::job::*;
+
+/// What options write into, before the rules make a [`Job`] of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draft {
+    /// The job so far.
+    pub job: Job,
+    /// `randrepeat`.
+    pub rand_repeat: bool,
+    /// `randseed`.
+    pub rand_seed: Option<u64>,
+}
+
+impl Draft {
+    /// A job of which nothing was said.
+    pub fn new() -> Self {
+        Draft { job: default_job(), rand_repeat: true, rand_seed: None }
+    }
+}
+
+impl Default for Draft {
+    fn default() -> Self {
+        Draft::new()
+    }
+}
+
+impl Default for Buffers {
+    fn default() -> Self {
+        Buffers { zero: false, refill: false, scramble: true }
+    }
+}
+
+impl Default for Measure {
+    fn default() -> Self {
+        Measure {
+            lat: true,
+            clat: true,
+            slat: true,
+            samples: true,
+            gtod_reduce: false,
+            bw_window_ms: 500,
+            iops_window_ms: 500,
+        }
+    }
+}
+
+impl Default for Reporting {
+    fn default() -> Self {
+        Reporting {
+            group: false,
+            kb_base: 1024,
+            unit_base: 0,
+            percentiles: Percentiles::default(),
+            clat_percentiles: true,
+            lat_percentiles: false,
+            slat_percentiles: false,
+            significant_figures: 4,
+            unified: Unified::None,
+            disk_util: true,
+        }
+    }
+}
+
+fn default_job() -> Job {
+    Job {
+        name: String::new(),
+        section: String::new(),
+        description: None,
+        words: Vec::new(),
+        clones: 1,
+        thread: false,
+        stonewall: false,
+        new_group: false,
+        start_delay_ns: (0, 0),
+        exit_all: false,
+        cpus: Vec::new(),
+        cpu_policy: CpuPolicy::Shared,
+        nice: None,
+        engine: crate::engines::DEFAULT.to_owned(),
+        engine_options: EngineOptions::default(),
+        workload: Workload { reads: true, writes: false, trims: false, random: false, modifier: None },
+        block_size: PerDirection::all(4096),
+        mix_read_percent: 50,
+        depth: 1,
+        batch_submit: None,
+        batch_complete_min: None,
+        batch_complete_max: None,
+        depth_low: None,
+        filenames: Vec::new(),
+        directories: Vec::new(),
+        filename_format: None,
+        files: 1,
+        file_size: None,
+        size: None,
+        io_size: None,
+        offset: Size::Bytes(0),
+        offset_increment: Size::Bytes(0),
+        number_ios: None,
+        loops: 1,
+        runtime_ns: 0,
+        time_based: false,
+        ramp_ns: 0,
+        direct: false,
+        sync_flag: SyncFlag::None,
+        invalidate: true,
+        fadvise: FadviseHint::ByWorkload,
+        fallocate: Fallocate::Native,
+        overwrite: false,
+        create_serialize: true,
+        create_fsync: true,
+        create_on_open: false,
+        create_only: false,
+        allow_create: true,
+        unlink: false,
+        fsync_every: 0,
+        fdatasync_every: 0,
+        end_fsync: false,
+        fsync_on_close: false,
+        no_random_map: false,
+        seed: Seed::Repeat,
+        rate_bytes: PerDirection::all(None),
+        rate_iops: PerDirection::all(None),
+        think_ns: 0,
+        think_spin_ns: 0,
+        think_blocks: 1,
+        buffers: Buffers::default(),
+        measure: Measure::default(),
+        reporting: Reporting::default(),
+    }
+}

@@ -1,0 +1,212 @@
+//! Lists: per direction, ranges, names, CPUs, decimals.
+
+use super::{Fault, Grammar, Piece, Reading};
+use crate::job::Percentiles;
+
+/// CPU numbers beyond this are a slip of the finger.
+const HIGHEST_CPU: u32 = 65_535;
+
+impl Grammar {
+    /// Up to three values with commas between. One value is for all; a missing third is the second.
+    pub(super) fn per_direction(
+        &mut self,
+        piece: Piece<'_>,
+        mut one: impl FnMut(&mut Self, Piece<'_>) -> Result<u64, Fault>,
+    ) -> Result<[Option<u64>; 3], Fault> {
+        let pieces = match self.reading {
+            // A dash or colon separates as a comma does.
+            Reading::Fio => split_any(piece),
+            Reading::Plain => piece.split(','),
+        };
+        if self.reading == Reading::Plain {
+            refuse_ranges(piece, &pieces)?;
+            if let Some(fourth) = pieces.get(3) {
+                let span = fourth.at - 1..piece.span().end;
+                return Err(Fault::new(span, "three values at most: for reads, writes and trims"));
+            }
+        }
+        let mut values = [None; 3];
+        for (value, piece) in values.iter_mut().zip(&pieces) {
+            if !piece.text.trim().is_empty() {
+                let meant = if self.reading == Reading::Fio { *piece } else { self.trim_inner(*piece) };
+                *value = Some(one(self, meant)?);
+            }
+        }
+        if values == [None; 3] {
+            return Err(Fault::new(piece.span(), "a value is missing"));
+        }
+        match pieces.len() {
+            1 => values = [values[0]; 3],
+            2 => values[2] = values[1],
+            _ => {}
+        }
+        Ok(values)
+    }
+
+    /// `4k, 8k`: the blank after the comma is not meant.
+    fn trim_inner<'a>(&mut self, piece: Piece<'a>) -> Piece<'a> {
+        let trimmed = piece.trimmed();
+        if trimmed.at > piece.at {
+            self.note(piece.span(), "fio passes over the unit after a blank");
+        }
+        trimmed
+    }
+
+    /// `low-high` or `low:high` in any order, or one value for both.
+    pub(super) fn range(
+        &mut self,
+        piece: Piece<'_>,
+        mut one: impl FnMut(&mut Self, Piece<'_>) -> Result<u64, Fault>,
+    ) -> Result<(u64, u64), Fault> {
+        let separator = if piece.text.trim_start().starts_with('(') { None } else { separator_in(piece.text) };
+        let Some(at) = separator else {
+            let value = one(self, piece)?;
+            return Ok((value, value));
+        };
+        let low = one(self, piece.to(at).trimmed())?;
+        let high = one(self, piece.from(at + 1).trimmed())?;
+        Ok((low.min(high), low.max(high)))
+    }
+
+    /// Checks `1k-4k,8k-32k`.
+    pub(super) fn ranges(&mut self, piece: Piece<'_>) -> Result<(), Fault> {
+        for part in piece.split(',') {
+            if part.text.is_empty() {
+                continue;
+            }
+            if separator_in(part.text).is_none() {
+                return Err(Fault::new(part.span(), "a range is written low-high"));
+            }
+            self.range(part, |g, p| g.bytes(p, 1, u64::MAX))?;
+        }
+        Ok(())
+    }
+
+    /// Checks `4k/60:8k/40,…`.
+    pub(super) fn split(&mut self, piece: Piece<'_>) -> Result<(), Fault> {
+        for part in piece.split(',').into_iter().flat_map(|d| d.split(':')) {
+            if part.text.is_empty() {
+                continue;
+            }
+            let slash = part.text.find('/').unwrap_or(part.text.len());
+            self.bytes(part.to(slash), 1, u64::MAX)?;
+            let percent = part.from((slash + 1).min(part.text.len()));
+            if !percent.text.is_empty() {
+                self.int(percent, 0, 100)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn separator_in(text: &str) -> Option<usize> {
+    text.char_indices().skip(1).find(|(_, c)| matches!(c, '-' | ':')).map(|(at, _)| at)
+}
+
+fn split_any(piece: Piece<'_>) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut rest = piece;
+    let separators = [',', '-', ':'];
+    let separates = |(at, c): &(usize, char)| *c == ',' || *at > 0 && separators.contains(c);
+    while let Some((at, _)) = rest.text.char_indices().find(separates) {
+        pieces.push(rest.to(at));
+        rest = rest.from(at + 1);
+    }
+    pieces.push(rest);
+    pieces
+}
+
+/// `4k-64k` where one value per direction is wanted: fio makes reads and writes of it.
+fn refuse_ranges(whole: Piece<'_>, pieces: &[Piece<'_>]) -> Result<(), Fault> {
+    for piece in pieces {
+        if piece.text.starts_with('(') {
+            continue;
+        }
+        if let Some(at) = separator_in(piece.text) {
+            let (low, high) = (&piece.text[..at], &piece.text[at + 1..]);
+            let fault = Fault::new(piece.span(), format!("`{}` is a range, and one value is wanted", whole.text));
+            let help =
+                format!("fio takes it for `{low},{high}`: reads and writes; a range of block sizes is `bsrange`");
+            return Err(fault.help(help));
+        }
+    }
+    Ok(())
+}
+
+/// Names with colons between; `\:` is a colon.
+pub(super) fn names(piece: Piece<'_>) -> Result<Vec<String>, Fault> {
+    let mut names = vec![String::new()];
+    let mut chars = piece.text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let last = names.len() - 1;
+        match c {
+            '\\' if chars.peek() == Some(&':') => {
+                chars.next();
+                names[last].push(':');
+            }
+            ':' => names.push(String::new()),
+            other => names[last].push(other),
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    if names.is_empty() {
+        return Err(Fault::new(piece.span(), "a name is missing"));
+    }
+    Ok(names)
+}
+
+/// `0,2-5`.
+pub(super) fn cpus(piece: Piece<'_>) -> Result<Vec<u32>, Fault> {
+    let number = |p: Piece<'_>| {
+        let p = p.trimmed();
+        match p.text.parse::<u32>() {
+            Ok(n) if n <= HIGHEST_CPU => Ok(n),
+            _ => Err(Fault::new(p.span(), format!("`{}` is no CPU number", p.text))),
+        }
+    };
+    let mut cpus = Vec::new();
+    for part in piece.split(',') {
+        let (first, last) = match part.text.find('-') {
+            Some(dash) => (number(part.to(dash))?, number(part.from(dash + 1))?),
+            None => {
+                let n = number(part)?;
+                (n, n)
+            }
+        };
+        if last < first {
+            return Err(Fault::new(part.span(), format!("the range `{}` runs backwards", part.text)));
+        }
+        cpus.extend(first..=last);
+        // Many overlapping ranges must not add up to many gigabytes.
+        cpus.sort_unstable();
+        cpus.dedup();
+    }
+    Ok(cpus)
+}
+
+/// `99:99.9`, sorted.
+pub(super) fn floats(piece: Piece<'_>, most: usize, above: f64, max: f64) -> Result<Percentiles, Fault> {
+    const MOST_DECIMALS: usize = 15;
+    let mut list = Percentiles { values: Vec::new(), precision: 0 };
+    for part in piece.split(':') {
+        let part = part.trimmed();
+        let plain = part.text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        let Some(value) = part.text.parse::<f64>().ok().filter(|v| plain && v.is_finite()) else {
+            return Err(Fault::new(part.span(), format!("`{}` is no decimal number", part.text)));
+        };
+        if value <= above || value > max {
+            return Err(Fault::new(part.span(), format!("{} is not above {above} and up to {max}", part.text)));
+        }
+        let decimals = part.text.split_once('.').map_or(0, |(_, d)| d.len());
+        if decimals > MOST_DECIMALS {
+            return Err(Fault::new(part.span(), "more decimals than a number can hold"));
+        }
+        list.values.push(value);
+        list.precision = list.precision.max(decimals as u32);
+    }
+    if list.values.len() > most {
+        return Err(Fault::new(piece.span(), format!("{} values, and {most} are the most", list.values.len())));
+    }
+    list.values.sort_by(f64::total_cmp);
+    Ok(list)
+}

@@ -1,0 +1,263 @@
+//! The grammar of values: text and kind in, typed value out.
+//!
+//! Where fio silently takes something else than what its own manual and the text plainly say, there are two readings:
+//! what was plainly meant, with a note, and fio's.
+
+mod arithmetic;
+mod lists;
+mod number;
+
+use std::ops::Range;
+
+use crate::job::{Size, Workload};
+use crate::value::{Choice, Kind, Value};
+
+pub(crate) use arithmetic::evaluate_plain;
+
+/// Which of the two readings is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// What was plainly meant; notes tell where fio reads something else.
+    Plain,
+    /// fio's.
+    Fio,
+}
+
+/// Why a value cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// Bytes of the value that are meant.
+    pub(crate) span: Range<usize>,
+    /// What is wrong.
+    pub(crate) message: String,
+    /// What to do.
+    pub(crate) help: Option<String>,
+}
+
+impl Fault {
+    fn new(span: Range<usize>, message: impl Into<String>) -> Self {
+        Fault { span, message: message.into(), help: None }
+    }
+
+    fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// A place where the two readings part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Note {
+    /// Bytes of the value that are meant.
+    pub(crate) span: Range<usize>,
+    /// What fio does there.
+    pub(crate) why: &'static str,
+}
+
+/// A piece of a value, and where it begins in the whole.
+#[derive(Clone, Copy, Debug)]
+struct Piece<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Piece<'a> {
+    fn span(self) -> Range<usize> {
+        self.at..self.at + self.text.len()
+    }
+
+    /// The part from byte `from` on.
+    fn from(self, from: usize) -> Piece<'a> {
+        Piece { text: &self.text[from..], at: self.at + from }
+    }
+
+    fn to(self, to: usize) -> Piece<'a> {
+        Piece { text: &self.text[..to], at: self.at }
+    }
+
+    /// Pieces between `separator`.
+    fn split(self, separator: char) -> Vec<Piece<'a>> {
+        let mut pieces = Vec::new();
+        let mut at = self.at;
+        for text in self.text.split(separator) {
+            pieces.push(Piece { text, at });
+            at += text.len() + separator.len_utf8();
+        }
+        pieces
+    }
+
+    fn trimmed(self) -> Piece<'a> {
+        let start = self.text.len() - self.text.trim_start().len();
+        Piece { text: self.text.trim(), at: self.at + start }
+    }
+}
+
+/// One parse of one value.
+pub(crate) struct Grammar {
+    /// 1024 or 1000: what the suffixes mean.
+    kb_base: u32,
+    reading: Reading,
+    notes: Vec<Note>,
+}
+
+/// Reads `text` as a value of `kind`.
+pub(crate) fn parse(kind: &Kind, text: &str, kb_base: u32, reading: Reading) -> Result<(Value, Vec<Note>), Fault> {
+    let mut grammar = Grammar { kb_base, reading, notes: Vec::new() };
+    let value = grammar.value(kind, text)?;
+    Ok((value, grammar.notes))
+}
+
+impl Grammar {
+    fn note(&mut self, span: Range<usize>, why: &'static str) {
+        self.notes.push(Note { span, why });
+    }
+
+    fn value(&mut self, kind: &Kind, text: &str) -> Result<Value, Fault> {
+        let whole = Piece { text, at: 0 };
+        let piece = self.without_blanks(kind, whole);
+        if piece.text.is_empty() {
+            return Err(Fault::new(whole.span(), "a value is missing"));
+        }
+        match *kind {
+            Kind::Flag => self.switch(piece, "a flag stands alone, or takes 0 or 1").map(Value::Flag),
+            Kind::Bool => self.switch(piece, "a switch takes 0 or 1").map(Value::Flag),
+            Kind::Int { min, max } => self.int(piece, min, max).map(Value::Int),
+            Kind::Bytes { min, max } => self.bytes(piece, min, max).map(Value::Bytes),
+            Kind::PerDirection { min, max } => {
+                self.per_direction(piece, |g, p| g.bytes(p, min, max)).map(Value::PerDirection)
+            }
+            Kind::Share => self.share(piece).map(Value::Share),
+            Kind::Range { min } => self.range(piece, |g, p| g.bytes(p, min, u64::MAX)).map(|(a, b)| Value::Range(a, b)),
+            Kind::Time(unit) => self.time(piece, unit).map(Value::Nanos),
+            Kind::TimeRange(unit) => self.range(piece, |g, p| g.time(p, unit)).map(|(a, b)| Value::NanosRange(a, b)),
+            Kind::PerDirectionTime(unit) => self.per_direction(piece, |g, p| g.time(p, unit)).map(Value::PerDirection),
+            Kind::Choice(choices) => choice(piece, choices).map(Value::Choice),
+            Kind::ChoiceWith(choices) => {
+                let word = piece.to(piece.text.find(':').unwrap_or(piece.text.len()));
+                choice(word, choices).map(|_| Value::Text(piece.text.to_owned()))
+            }
+            Kind::Words(choices) => words(piece, choices).map(|()| Value::Text(piece.text.to_owned())),
+            Kind::Workload => self.workload(piece).map(Value::Workload),
+            Kind::Text => Ok(Value::Text(piece.text.to_owned())),
+            Kind::Names => lists::names(piece).map(Value::Names),
+            Kind::Cpus => lists::cpus(piece).map(Value::Cpus),
+            Kind::CpuMask => self.cpu_mask(piece).map(Value::Cpus),
+            Kind::Floats { most, above, max } => lists::floats(piece, most, above, max).map(Value::Floats),
+            Kind::Ranges => self.ranges(piece).map(|()| Value::Text(piece.text.to_owned())),
+            Kind::Split => self.split(piece).map(|()| Value::Text(piece.text.to_owned())),
+            Kind::Gone => Err(Fault::new(piece.span(), "this option is gone")),
+        }
+    }
+
+    /// Blanks around a value are not meant; fio keeps those before it.
+    fn without_blanks<'a>(&mut self, kind: &Kind, whole: Piece<'a>) -> Piece<'a> {
+        let trimmed = whole.trimmed();
+        let text_like = matches!(kind, Kind::Text | Kind::Names);
+        if trimmed.at > 0 && !trimmed.text.is_empty() {
+            self.note(0..trimmed.at, "fio keeps a blank after `=` as part of the value");
+            if self.reading == Reading::Fio {
+                return whole;
+            }
+        }
+        if text_like && trimmed.at == 0 { whole } else { trimmed }
+    }
+
+    fn switch(&mut self, piece: Piece<'_>, what: &str) -> Result<bool, Fault> {
+        let digits = piece.text.trim_start().bytes().take_while(u8::is_ascii_digit).count();
+        let (number, rest) = piece.text.trim_start().split_at(digits);
+        match (number.trim_start_matches('0'), rest) {
+            _ if number.is_empty() => {}
+            ("", "") => return Ok(false),
+            ("1", "") => return Ok(true),
+            ("", _) => {}
+            (_, rest) if number == "1" || rest.is_empty() && what.starts_with("a flag") => {
+                self.note(piece.span(), "fio takes any such number for `1`");
+                return Ok(true);
+            }
+            _ => {}
+        }
+        let meant = match piece.text.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" => Some("write 1"),
+            "false" | "no" | "off" => Some("write 0"),
+            _ => None,
+        };
+        let fault = Fault::new(piece.span(), format!("`{}`: {what}", piece.text));
+        Err(match meant {
+            Some(help) => fault.help(help),
+            None => fault,
+        })
+    }
+
+    /// `word[:number]`.
+    fn workload(&mut self, piece: Piece<'_>) -> Result<Workload, Fault> {
+        let (word, modifier) = match piece.text.find(':') {
+            Some(colon) => (piece.to(colon), Some(piece.from(colon + 1))),
+            None => (piece, None),
+        };
+        let name = choice(word, crate::options::shape::WORKLOADS)?;
+        let modifier = match modifier {
+            Some(p) if p.text.is_empty() => {
+                return Err(Fault::new(p.at - 1..p.at, "a number is missing after the colon"));
+            }
+            Some(p) => Some(self.int(p, i64::MIN, i64::MAX)?),
+            None => None,
+        };
+        let random = name.starts_with("rand");
+        let (reads, writes, trims) = match name.trim_start_matches("rand") {
+            "read" => (true, false, false),
+            "write" => (false, true, false),
+            "trim" => (false, false, true),
+            "trimwrite" => (false, true, true),
+            _ => (true, true, false),
+        };
+        if random && modifier.is_some_and(|n| n < 1) {
+            return Err(Fault::new(piece.span(), "the number of I/Os per random offset is 1 or more"));
+        }
+        Ok(Workload { reads, writes, trims, random, modifier })
+    }
+
+    /// Bytes or `N%`.
+    fn share(&mut self, piece: Piece<'_>) -> Result<Size, Fault> {
+        let Some(percent) = piece.text.find('%') else {
+            return self.bytes(piece, 0, u64::MAX).map(Size::Bytes);
+        };
+        if !piece.text[percent..].chars().all(|c| c == '%') {
+            return Err(Fault::new(piece.from(percent).span(), "nothing may follow the percent sign"));
+        }
+        if piece.text.len() > percent + 1 {
+            self.note(piece.from(percent).span(), "fio passes over a doubled percent sign");
+        }
+        match piece.text[..percent].trim().parse::<u32>() {
+            Ok(n) if n <= 100 => Ok(Size::Percent(n)),
+            Ok(_) => Err(Fault::new(piece.span(), "a percentage is between 0 and 100")),
+            Err(_) => Err(Fault::new(piece.to(percent).span(), "a percentage is a whole number from 0 to 100")),
+        }
+    }
+
+    fn cpu_mask(&mut self, piece: Piece<'_>) -> Result<Vec<u32>, Fault> {
+        let mask = self.bytes(piece, 0, u64::MAX)?;
+        Ok((0..u64::BITS).filter(|bit| mask >> bit & 1 == 1).collect())
+    }
+}
+
+/// One of `choices`, exactly.
+fn choice(piece: Piece<'_>, choices: &'static [Choice]) -> Result<&'static str, Fault> {
+    if let Some(found) = choices.iter().find(|c| c.word == piece.text) {
+        return Ok(found.word);
+    }
+    let list = choices.iter().map(|c| c.word).collect::<Vec<_>>().join(", ");
+    let fault = Fault::new(piece.span(), format!("`{}` is none of: {list}", piece.text));
+    Err(match crate::suggest::nearest(piece.text, choices.iter().map(|c| c.word)) {
+        Some(word) => fault.help(format!("did you mean `{word}`?")),
+        None => fault,
+    })
+}
+
+/// Words of a list with commas between, the last perhaps with `:number`.
+fn words(piece: Piece<'_>, choices: &'static [Choice]) -> Result<(), Fault> {
+    let list = match piece.text.rfind(':') {
+        Some(colon) if piece.text[colon + 1..].bytes().all(|b| b.is_ascii_digit()) => piece.to(colon),
+        _ => piece,
+    };
+    list.split(',').into_iter().try_for_each(|word| choice(word, choices).map(|_| ()))
+}

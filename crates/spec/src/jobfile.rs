@@ -1,0 +1,176 @@
+//! Job files: text to sections.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use crate::api::{Diagnostic, Host, Source};
+use crate::grammar::evaluate_plain;
+use crate::words::{Line, Section, Spot, Word};
+
+/// Includes nest this deep; a file that includes itself ends here.
+const DEEPEST_INCLUDE: u32 = 16;
+/// Lines of a job file with all that it includes; more is a loop of includes.
+const MOST_LINES: usize = 1 << 18;
+
+struct Reader<'a> {
+    host: &'a Host,
+    source: &'a dyn Source,
+    sections: Vec<Section>,
+    diagnostics: &'a mut Vec<Diagnostic>,
+    lines: usize,
+}
+
+/// The sections of the job file at `path`; what is wrong goes to `diagnostics`.
+pub(crate) fn read(
+    path: &Path,
+    named_at: &Spot,
+    host: &Host,
+    source: &dyn Source,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Section> {
+    let mut reader = Reader { host, source, sections: Vec::new(), diagnostics, lines: 0 };
+    reader.file(path, named_at, 0);
+    reader.sections
+}
+
+impl Reader<'_> {
+    fn file(&mut self, path: &Path, named_at: &Spot, depth: u32) {
+        let bytes = match self.source.read(path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                let message = format!("unable to open job file `{}`: {error}", path.display());
+                return self.diagnostics.push(named_at.error(message, None));
+            }
+        };
+        if bytes.contains(&0) {
+            let message = format!("`{}` is no job file: it is not text", path.display());
+            let help = "a device or data file is given with --filename=".to_owned();
+            return self.diagnostics.push(named_at.error(message, Some(help)));
+        }
+        let origin: Rc<str> =
+            if path == Path::new("-") { "standard input".into() } else { path.to_string_lossy().into() };
+        for (index, raw) in bytes.split(|b| *b == b'\n').enumerate() {
+            self.lines += 1;
+            if self.lines > MOST_LINES {
+                let message = "too many lines; does a file include itself?";
+                return self.diagnostics.push(named_at.error(message, None));
+            }
+            let raw = raw.strip_suffix(b"\r").unwrap_or(raw);
+            let text = String::from_utf8_lossy(raw);
+            let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
+            let invalid = matches!(text, std::borrow::Cow::Owned(_));
+            let line = Rc::new(Line { origin: Rc::clone(&origin), number, text: text.into_owned() });
+            if invalid {
+                let all = Spot { span: 0..line.text.len(), line };
+                self.diagnostics.push(all.error("the line is not UTF-8", None));
+                continue;
+            }
+            self.line(&line, path, depth);
+        }
+    }
+
+    fn line(&mut self, line: &Rc<Line>, path: &Path, depth: u32) {
+        let code = line.text.split([';', '#']).next().unwrap_or("");
+        let start = code.len() - code.trim_start().len();
+        let text = code.trim();
+        let spot = Spot { line: Rc::clone(line), span: start..start + text.len() };
+        if text.is_empty() {
+            return;
+        }
+        if text.starts_with('[') {
+            return self.header(text, spot, depth);
+        }
+        if self.sections.is_empty() {
+            let help = "begin with `[global]` or `[name of a job]`".to_owned();
+            let message = format!("option `{text}` stands outside of any [section]");
+            return self.diagnostics.push(spot.error(message, Some(help)));
+        }
+        if let Some(rest) = text.strip_prefix("include").filter(|r| r.starts_with(char::is_whitespace)) {
+            return self.include(rest.trim(), &spot, path, depth);
+        }
+        let word = self.word(text, &spot);
+        if let (Some(word), Some(section)) = (word, self.sections.last_mut()) {
+            section.words.push(word);
+        }
+    }
+
+    fn header(&mut self, text: &str, spot: Spot, depth: u32) {
+        if depth > 0 {
+            return self.diagnostics.push(spot.error("an included file holds no sections", None));
+        }
+        let (name, rest) = match text.rfind(']') {
+            Some(end) => (&text[1..end], text[end + 1..].trim()),
+            None => return self.diagnostics.push(spot.error("`]` is missing at the end of the section's name", None)),
+        };
+        if !rest.is_empty() {
+            return self.diagnostics.push(spot.error(format!("`{rest}` after the section's name"), None));
+        }
+        self.sections.push(Section { name: name.to_owned(), spot, words: Vec::new() });
+    }
+
+    fn include(&mut self, name: &str, spot: &Spot, path: &Path, depth: u32) {
+        if depth >= DEEPEST_INCLUDE {
+            return self.diagnostics.push(spot.error("includes are nested too deeply", None));
+        }
+        let name = self.expand(name);
+        let relative = PathBuf::from(&name);
+        let target = match path.parent() {
+            Some(folder) if relative.is_relative() => folder.join(relative),
+            _ => relative,
+        };
+        self.file(&target, spot, depth + 1);
+    }
+
+    fn word(&mut self, text: &str, spot: &Spot) -> Option<Word> {
+        let expanded = self.expand(text);
+        let verbatim = expanded == text;
+        let (name, value) = match expanded.split_once('=') {
+            Some((name, value)) => (name.trim(), Some(value)),
+            None => (expanded.as_str(), None),
+        };
+        if name.is_empty() {
+            self.diagnostics.push(spot.error("an option's name is missing before `=`", None));
+            return None;
+        }
+        let name_spot = if verbatim { spot.within(&(0..name.len())) } else { spot.clone() };
+        let replaced = value.map(|v| self.keywords(v));
+        let unchanged = replaced.as_deref() == value;
+        let value_spot = match (text.find('='), value) {
+            (Some(equals), Some(_)) if verbatim && equals + 1 < text.len() => spot.within(&(equals + 1..text.len())),
+            _ => spot.clone(),
+        };
+        Some(Word { name: name.to_owned(), name_spot, value: replaced, value_spot, verbatim: verbatim && unchanged })
+    }
+
+    /// Replaces `${NAME}` by the environment's value, or by nothing.
+    fn expand(&self, text: &str) -> String {
+        let mut result = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(start) = rest.find("${") {
+            let Some(length) = rest[start..].find('}') else { break };
+            result.push_str(&rest[..start]);
+            result.push_str(&self.source.env(&rest[start + 2..start + length]).unwrap_or_default());
+            rest = &rest[start + length + 1..];
+        }
+        result.push_str(rest);
+        result
+    }
+
+    /// Replaces `$pagesize`, `$ncpus` and `$mb_memory`; the arithmetic around one is carried out.
+    fn keywords(&self, value: &str) -> String {
+        let facts = [
+            ("$pagesize", self.host.page_size),
+            ("$mb_memory", self.host.memory_bytes >> 20),
+            ("$ncpus", u64::from(self.host.cpus)),
+        ];
+        let mut result = value.to_owned();
+        for (keyword, fact) in facts {
+            result = result.replace(keyword, &fact.to_string());
+        }
+        let arithmetic = |c: char| c.is_ascii_digit() || c.is_whitespace() || "+-*/%^()".contains(c);
+        if result != value && result.contains(['+', '-', '*', '/']) && result.chars().all(arithmetic) {
+            return evaluate_plain(&result).map_or(result, |n| n.to_string());
+        }
+        result
+    }
+}

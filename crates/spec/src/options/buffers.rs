@@ -1,0 +1,83 @@
+//! Memory, and what is written.
+
+use super::MAX32;
+use crate::table::{Category, OptionSpec};
+use crate::value::Kind;
+
+const fn row(name: &'static str, kind: Kind, summary: &'static str, doc: &'static str) -> OptionSpec {
+    OptionSpec::new(name, kind, Category::Buffers, summary, doc)
+}
+
+pub(super) static OPTIONS: &[OptionSpec] = &[
+    row(
+        "mem",
+        Kind::ChoiceWith(words!["malloc": "ordinary memory", "shm": "shared memory",
+        "shmhuge": "shared memory in huge pages", "mmap": "a mapping", "mmapshared": "a shared mapping",
+        "mmaphuge": "a mapping in huge pages", "cudamalloc": "memory of a GPU"]),
+        "where I/O buffers are",
+        "For \
+        mappings a file may follow after a colon.",
+    )
+    .alias(&["iomem"])
+    .default("malloc")
+    .harmless(&["malloc"]),
+    row(
+        "iomem_align",
+        Kind::Bytes { min: 0, max: 1 << 30 },
+        "alignment of the first buffer",
+        "And distance between \
+        buffers.",
+    )
+    .alias(&["mem_align"])
+    .default("0")
+    .harmless(&["0"]),
+    row("hugepage-size", Kind::Bytes { min: 1, max: 1 << 40 }, "size of a huge page", "With `mem=shmhuge`."),
+    row(
+        "zero_buffers",
+        Kind::Flag,
+        "write zeroes",
+        "Devices that compress or skip zeroes then look faster than they \
+        are.",
+    )
+    .default("0")
+    .access(flag!(job.buffers.zero)),
+    row("refill_buffers", Kind::Flag, "new random data in every write", "Costs CPU time and defeats deduplication.")
+        .default("0")
+        .access(flag!(job.buffers.refill)),
+    row("scramble_buffers", Kind::Bool, "change a few words in every write", "A cheap way past simple deduplication.")
+        .default("1")
+        .access(flag!(job.buffers.scramble)),
+    row(
+        "buffer_pattern",
+        Kind::Text,
+        "pattern to write",
+        "Text in double quotes, a file in single quotes, numbers, \
+        or several of them.",
+    ),
+    row("buffer_compress_percentage", Kind::Int { min: 0, max: 100 }, "how compressible the data is", "Percent.")
+        .harmless(&["0"]),
+    row("buffer_compress_chunk", Kind::Bytes { min: 1, max: 1 << 40 }, "unit of compressible data", "Bytes.")
+        .default("512"),
+    row("dedupe_percentage", Kind::Int { min: 0, max: 100 }, "share of repeated blocks", "Percent.").harmless(&["0"]),
+    row(
+        "dedupe_mode",
+        Kind::Choice(words!["repeat": "the last block", "working_set": "one of a set"]),
+        "which block is repeated",
+        "With `dedupe_percentage`.",
+    )
+    .default("repeat")
+    .harmless(&["repeat"]),
+    row(
+        "dedupe_working_set_percentage",
+        Kind::Int { min: 0, max: 100 },
+        "size of the set of repeated blocks",
+        "Percent of `size`.",
+    )
+    .default("5"),
+    row("dedupe_global", Kind::Bool, "one set for all jobs", "With `dedupe_mode=working_set`.")
+        .default("0")
+        .harmless(&["0"]),
+    row("gpu_dev_id", Kind::Int { min: 0, max: MAX32 }, "GPU whose memory is used", "With `mem=cudamalloc`.")
+        .default("0")
+        .harmless(&["0"]),
+];

@@ -1,0 +1,217 @@
+//! Options of engines that come later: known, and refused with what they would do.
+
+use super::MAX32;
+use crate::table::{Category, OptionSpec};
+use crate::value::{Choice, Kind, TimeUnit};
+
+type Engines = &'static [&'static str];
+
+const fn row(engines: Engines, name: &'static str, kind: Kind, summary: &'static str) -> OptionSpec {
+    OptionSpec::new(name, kind, Category::Engine, summary, summary).engines(engines)
+}
+
+const COUNT: Kind = Kind::Int { min: 0, max: MAX32 };
+const BYTES: Kind = Kind::Bytes { min: 0, max: u64::MAX };
+const CMDPRIO: Engines = &["libaio", "io_uring", "io_uring_cmd"];
+const METADATA: Engines = &["io_uring", "io_uring_cmd", "xnvme"];
+const CEPH: Engines = &["rbd", "rados"];
+const SOCKET: Engines = &["net", "netsplice"];
+const GLUSTER: Engines = &["gfapi", "gfapi_async"];
+const CMD: Engines = &["io_uring_cmd"];
+const SCSI: Engines = &["sg", "io_uring_cmd"];
+const PROTOCOLS: &[Choice] = words!["tcp": "TCP", "tcpv6": "TCP over IPv6", "udp": "UDP", "udpv6": "UDP over IPv6",
+    "unix": "a Unix socket", "vsock": "a VM socket"];
+
+pub(super) static OPTIONS: &[OptionSpec] = &[
+    row(&["libaio"], "userspace_reap", Kind::Flag, "reap completions from the mapped ring").harmless(&["0"]),
+    row(&["libaio", "pvsync2"], "nowait", Kind::Bool, "fail rather than wait").default("0").harmless(&["0"]),
+    row(&["libaio"], "libaio_vectored", Kind::Bool, "vectored reads and writes").default("0").harmless(&["0"]),
+    row(CMDPRIO, "cmdprio_percentage", Kind::PerDirection { min: 0, max: 100 }, "share of I/Os with a priority")
+        .harmless(&["0"]),
+    row(CMDPRIO, "cmdprio_class", Kind::PerDirection { min: 0, max: 3 }, "class of that priority"),
+    row(CMDPRIO, "cmdprio", Kind::PerDirection { min: 0, max: 7 }, "level of that priority"),
+    row(CMDPRIO, "cmdprio_hint", Kind::PerDirection { min: 0, max: 1023 }, "hint of that priority"),
+    row(CMDPRIO, "cmdprio_bssplit", Kind::Text, "share of prioritised I/Os by block size"),
+    row(METADATA, "md_per_io_size", BYTES, "size of the separate metadata buffer of an I/O").harmless(&["0"]),
+    row(METADATA, "pi_act", Kind::Bool, "the device makes and checks protection information").default("1"),
+    row(METADATA, "pi_chk", Kind::Text, "which protection fields are checked"),
+    row(METADATA, "apptag", COUNT, "application tag of protection information").default("0x1234"),
+    row(METADATA, "apptag_mask", COUNT, "mask of the application tag").default("0xffff"),
+    row(CMD, "cmd_type", Kind::Choice(words!["nvme": "NVMe", "sg": "SCSI generic"]), "kind of pass-through command")
+        .default("nvme"),
+    row(CMD, "cdb_len", COUNT, "length of the SCSI command block"),
+    row(
+        CMD,
+        "write_mode",
+        Kind::Choice(words!["write": "write", "uncor": "mark unreadable", "zeroes": "write zeroes",
+        "verify": "verify"]),
+        "command sent for a write",
+    )
+    .default("write"),
+    row(CMD, "deac", Kind::Bool, "deallocate with write zeroes").default("0"),
+    row(CMD, "read_mode", Kind::Choice(words!["read": "read", "verify": "verify"]), "command sent for a read"),
+    row(CMD, "verify_mode", Kind::Choice(words!["read": "read", "compare": "compare"]), "command sent for a check")
+        .default("read"),
+    row(CMD, "verify_bytchk", COUNT, "how SCSI verify compares"),
+    row(SCSI, "readfua", Kind::Bool, "reads bypass the device's cache").default("0").harmless(&["0"]),
+    row(SCSI, "writefua", Kind::Bool, "writes bypass the device's cache").default("0").harmless(&["0"]),
+    row(CMD, "fixedbufs", Kind::Flag, "register buffers with the kernel").harmless(&["0"]),
+    row(CMD, "registerfiles", Kind::Flag, "register files with the kernel").harmless(&["0"]),
+    row(&["io_uring_cmd", "xnvme"], "sqthread_poll", Kind::Flag, "a kernel thread submits").harmless(&["0"]),
+    row(CMD, "sqthread_poll_cpu", COUNT, "CPU of that thread"),
+    row(CMD, "nonvectored", Kind::Int { min: -1, max: 1 }, "commands without vectors"),
+    row(CMD, "force_async", COUNT, "every Nth command through a kernel worker").harmless(&["0"]),
+    row(&["pvsync2", "sg", "io_uring_cmd", "xnvme", "libblkio"], "hipri", Kind::Flag, "poll for completions")
+        .harmless(&["0"]),
+    row(&["pvsync2"], "hipri_percentage", Kind::Int { min: 0, max: 100 }, "share of I/Os that are polled for")
+        .default("100"),
+    row(&["pvsync2"], "uncached", Kind::Bool, "leave nothing in the page cache").default("0").harmless(&["0"]),
+    row(&["mmap"], "thp", Kind::Bool, "ask for huge pages").default("0").harmless(&["0"]),
+    row(&["cpuio"], "cpuload", Kind::Int { min: 0, max: 100 }, "percent of a CPU to burn"),
+    row(&["cpuio"], "cpuchunks", Kind::Time(TimeUnit::Microseconds), "length of one burn").default("50000us"),
+    row(&["cpuio"], "cpumode", Kind::Choice(words!["noop": "an empty loop", "qsort": "sorting"]), "how CPU is burned")
+        .default("noop"),
+    row(&["cpuio"], "exit_on_io_done", Kind::Bool, "end when the jobs with I/O end").default("0"),
+    row(&["exec"], "program", Kind::Text, "program to run"),
+    row(&["exec"], "arguments", Kind::Text, "its arguments"),
+    row(&["exec"], "grace_time", Kind::Time(TimeUnit::Seconds), "time before it is killed").default("1s"),
+    row(&["exec"], "std_redirect", Kind::Bool, "its output goes to files").default("1"),
+    row(
+        &["filestat", "dirstat"],
+        "stat_type",
+        Kind::Choice(words!["stat": "stat", "lstat": "lstat",
+        "statx": "statx"]),
+        "call that looks a name up",
+    )
+    .default("stat"),
+    row(&["net", "netsplice", "rdma"], "hostname", Kind::Text, "host to connect to"),
+    row(&["net", "netsplice", "rdma"], "port", Kind::Int { min: 1, max: 65_535 }, "port"),
+    row(SOCKET, "protocol", Kind::Choice(PROTOCOLS), "protocol of the socket").alias(&["proto"]).default("tcp"),
+    row(SOCKET, "listen", Kind::Flag, "wait for the other side"),
+    row(SOCKET, "pingpong", Kind::Flag, "answer each message"),
+    row(SOCKET, "nodelay", Kind::Bool, "TCP_NODELAY").default("0").harmless(&["0"]),
+    row(SOCKET, "interface", Kind::Text, "interface of multicast"),
+    row(SOCKET, "ttl", COUNT, "time to live of multicast").default("1"),
+    row(SOCKET, "window_size", BYTES, "size of socket buffers").default("0").harmless(&["0"]),
+    row(SOCKET, "mss", COUNT, "largest TCP segment").default("0").harmless(&["0"]),
+    row(&["rdma"], "bindname", Kind::Text, "local address"),
+    row(
+        &["rdma"],
+        "verb",
+        Kind::Choice(words!["write": "RDMA write", "read": "RDMA read", "send": "send",
+        "recv": "receive"]),
+        "RDMA operation",
+    )
+    .alias(&["proto"])
+    .default("write"),
+    row(
+        &["sg"],
+        "sg_write_mode",
+        Kind::Choice(words!["write": "write", "verify": "write and verify",
+        "same": "write same", "write_same": "write same", "write_same_ndob": "write same, no data out",
+        "write_and_verify": "write and verify", "verify_bytchk_00": "verify the medium",
+        "verify_bytchk_01": "verify data", "verify_bytchk_11": "verify one block",
+        "stream": "write to a stream"]),
+        "command sent for a write",
+    )
+    .default("write"),
+    row(&["sg"], "stream_id", COUNT, "stream to write to").default("0"),
+    row(&["e4defrag"], "donorname", Kind::Text, "file whose blocks are taken"),
+    row(&["e4defrag"], "inplace", Kind::Int { min: 0, max: 1 }, "when the donor's blocks are allocated").default("0"),
+    row(&["mtd"], "skip_bad", Kind::Bool, "pass over bad blocks").default("0"),
+    row(CEPH, "clustername", Kind::Text, "name of the Ceph cluster"),
+    row(CEPH, "clientname", Kind::Text, "Ceph user"),
+    row(&["rbd", "rados", "dfs"], "pool", Kind::Text, "pool"),
+    row(&["rbd"], "rbdname", Kind::Text, "image"),
+    row(&["rbd"], "rbd_encryption_format", Kind::Text, "encryption of the image"),
+    row(&["rbd"], "rbd_encryption_passphrase", Kind::Text, "passphrase of the image"),
+    row(CEPH, "busy_poll", Kind::Bool, "spin for completions").default("0"),
+    row(&["rados"], "conf", Kind::Text, "configuration file").default("/etc/ceph/ceph.conf"),
+    row(&["rados"], "touch_objects", Kind::Bool, "create objects first").default("1"),
+    row(&["http"], "http_host", Kind::Text, "host").default("localhost"),
+    row(&["http"], "http_user", Kind::Text, "user"),
+    row(&["http"], "http_pass", Kind::Text, "password"),
+    row(
+        &["http"],
+        "https",
+        Kind::Choice(words!["off": "no", "on": "yes", "insecure": "without checking the server"]),
+        "encrypt",
+    )
+    .default("off"),
+    row(&["http"], "http_mode", Kind::Choice(words!["webdav": "WebDAV", "swift": "Swift", "s3": "S3"]), "protocol")
+        .default("webdav"),
+    row(&["http"], "http_s3_region", Kind::Text, "S3 region").default("us-east-1"),
+    row(&["http"], "http_s3_key", Kind::Text, "S3 secret key"),
+    row(&["http"], "http_s3_keyid", Kind::Text, "S3 key identifier"),
+    row(&["http"], "http_s3_security_token", Kind::Text, "S3 session token"),
+    row(&["http"], "http_s3_sse_customer_key", Kind::Text, "S3 customer key"),
+    row(&["http"], "http_s3_sse_customer_algorithm", Kind::Text, "S3 customer algorithm").default("AES256"),
+    row(&["http"], "http_s3_storage_class", Kind::Text, "S3 storage class").default("STANDARD"),
+    row(&["http"], "http_swift_auth_token", Kind::Text, "Swift token"),
+    row(&["http"], "http_verbose", COUNT, "print requests").default("0"),
+    row(
+        &["http"],
+        "http_object_mode",
+        Kind::Choice(words!["block": "an object for each block",
+        "range": "ranges of one object"]),
+        "what an object is",
+    )
+    .default("block"),
+    row(&["nbd"], "uri", Kind::Text, "address of the export"),
+    row(&["dfs"], "cont", Kind::Text, "container"),
+    row(&["dfs", "libhdfs"], "chunk_size", BYTES, "size of a chunk"),
+    row(&["dfs"], "object_class", Kind::Text, "class of objects"),
+    row(&["dfs"], "svcl", Kind::Text, "service ranks"),
+    row(&["nfs"], "nfs_url", Kind::Text, "address of the export"),
+    row(GLUSTER, "volume", Kind::Text, "volume"),
+    row(GLUSTER, "brick", Kind::Text, "host"),
+    row(GLUSTER, "single-instance", Kind::Bool, "one connection for all clones").default("1"),
+    row(&["libhdfs"], "namenode", Kind::Text, "host").alias(&["hostname"]).default("localhost"),
+    row(&["libhdfs"], "port", Kind::Int { min: 1, max: 65_535 }, "port").default("9000"),
+    row(&["libhdfs"], "hdfsdirectory", Kind::Text, "directory").default("/"),
+    row(&["libhdfs"], "single_instance", Kind::Bool, "one connection for all clones").default("1"),
+    row(&["libhdfs"], "hdfs_use_direct", Kind::Bool, "direct reads").default("0"),
+    row(&["xnvme"], "xnvme_be", Kind::Text, "backend"),
+    row(&["xnvme"], "xnvme_mem", Kind::Text, "memory backend"),
+    row(&["xnvme"], "xnvme_async", Kind::Text, "asynchronous interface"),
+    row(&["xnvme"], "xnvme_sync", Kind::Text, "synchronous interface"),
+    row(&["xnvme"], "xnvme_admin", Kind::Text, "admin interface"),
+    row(&["xnvme"], "xnvme_dev_nsid", COUNT, "namespace"),
+    row(&["xnvme"], "xnvme_dev_subnqn", Kind::Text, "subsystem"),
+    row(&["xnvme"], "xnvme_iovec", Kind::Flag, "vectored commands").harmless(&["0"]),
+    row(&["libblkio"], "libblkio_driver", Kind::Text, "driver"),
+    row(&["libblkio"], "libblkio_path", Kind::Text, "device"),
+    row(&["libblkio"], "libblkio_pre_connect_props", Kind::Text, "properties set before connecting"),
+    row(&["libblkio"], "libblkio_pre_start_props", Kind::Text, "properties set before starting"),
+    row(&["libblkio"], "libblkio_num_entries", COUNT, "entries of a queue"),
+    row(&["libblkio"], "libblkio_queue_size", COUNT, "size of a queue"),
+    row(&["libblkio"], "libblkio_vectored", Kind::Flag, "vectored requests").harmless(&["0"]),
+    row(&["libblkio"], "libblkio_write_zeroes_on_trim", Kind::Flag, "write zeroes for a trim").harmless(&["0"]),
+    row(
+        &["libblkio"],
+        "libblkio_wait_mode",
+        Kind::Choice(words!["block": "block", "eventfd": "by eventfd",
+        "loop": "spin"]),
+        "how completions are waited for",
+    )
+    .default("block"),
+    row(&["libblkio"], "libblkio_force_enable_completion_eventfd", Kind::Flag, "always make an eventfd")
+        .harmless(&["0"]),
+    row(&["libcufile", "libhipfile"], "gpu_dev_ids", Kind::Text, "GPUs"),
+    row(
+        &["libcufile"],
+        "cuda_io",
+        Kind::Choice(words!["cufile": "GPUDirect", "posix": "by way of memory"]),
+        "how data reach the GPU",
+    )
+    .default("cufile"),
+    row(
+        &["libhipfile"],
+        "rocm_io",
+        Kind::Choice(words!["hipfile": "directly", "posix": "by way of memory"]),
+        "how data reach the GPU",
+    )
+    .default("hipfile"),
+    row(&["libiscsi"], "initiator", Kind::Text, "name of the initiator").default("iqn.2019-04.org.fio:fio"),
+    row(&["windowsaio"], "no_completion_thread", Kind::Flag, "no thread for completions").harmless(&["0"]),
+];

@@ -1,0 +1,60 @@
+//! Options of `sim`, the seeded model of a device.
+
+use crate::table::{Category, OptionSpec, Status};
+use crate::value::{Kind, TimeUnit, Value};
+
+const fn row(name: &'static str, kind: Kind, summary: &'static str, doc: &'static str) -> OptionSpec {
+    OptionSpec::new(name, kind, Category::Engine, summary, doc).engines(&["sim"]).status(Status::Ours)
+}
+
+const COUNT: Kind = Kind::Bytes { min: 0, max: u64::MAX };
+
+/// More than this many standard deviations of the logarithm, in thousandths, is no device.
+const WIDEST_MILLI: u32 = 5_000;
+
+pub(super) static OPTIONS: &[OptionSpec] = &[
+    row(
+        "sim_latency",
+        Kind::Time(TimeUnit::Microseconds),
+        "fixed part of the service time",
+        "Each I/O takes this, \
+        plus its length by `sim_bandwidth`, times a random factor.",
+    )
+    .default("80us")
+    .access(plain!(Nanos, job.engine_options.sim.base_ns)),
+    row("sim_bandwidth", COUNT, "bandwidth of one channel", "Bytes per second; 0 is without limit.")
+        .default("2000000000")
+        .access(plain!(Bytes, job.engine_options.sim.bytes_per_second)),
+    row(
+        "sim_sigma",
+        Kind::Floats { most: 1, above: -0.001, max: 5.0 },
+        "spread of the service time",
+        "Standard \
+        deviation of the natural logarithm of the factor; 0 is none.",
+    )
+    .default("0.150")
+    .access((
+        |d, v| {
+            if let Value::Floats(list) = v {
+                let milli = list.values.first().map_or(0.0, |s| (s * 1000.0).round());
+                d.job.engine_options.sim.sigma_milli = (milli as u32).min(WIDEST_MILLI);
+            }
+        },
+        |d| {
+            let values = vec![f64::from(d.job.engine_options.sim.sigma_milli) / 1000.0];
+            Some(Value::Floats(crate::job::Percentiles { values, precision: 3 }))
+        },
+    )),
+    row("sim_channels", Kind::Int { min: 1, max: 65_536 }, "I/Os served at once", "The others queue.")
+        .default("8")
+        .access(int!(job.engine_options.sim.channels)),
+    row("sim_stall_every", COUNT, "one I/O in so many stalls", "0 is never.")
+        .default("0")
+        .access(plain!(Bytes, job.engine_options.sim.stall_every)),
+    row("sim_stall", Kind::Time(TimeUnit::Microseconds), "length of a stall", "With `sim_stall_every`.")
+        .default("0s")
+        .access(plain!(Nanos, job.engine_options.sim.stall_ns)),
+    row("sim_error_every", COUNT, "one I/O in so many fails", "With EIO; 0 is never.")
+        .default("0")
+        .access(plain!(Bytes, job.engine_options.sim.error_every)),
+];

@@ -1,0 +1,119 @@
+//! What must hold between options, and what follows from them.
+
+use crate::api::{Diagnostic, Severity};
+use crate::assemble::{Built, Settings};
+use crate::job::{Job, PerDirection, Seed, Size};
+use crate::words::Spot;
+
+struct Rules<'a> {
+    built: Built,
+    /// Where the job is declared, for what has no place of its own.
+    declared: &'a Spot,
+    diagnostics: &'a mut Vec<Diagnostic>,
+}
+
+/// The job that a finished draft makes.
+pub(crate) fn finish(built: Built, declared: &Spot, settings: Settings, diagnostics: &mut Vec<Diagnostic>) -> Job {
+    let mut rules = Rules { built, declared, diagnostics };
+    rules.rates();
+    rules.times();
+    rules.depths();
+    rules.sizes();
+    rules.direction(settings.readonly);
+    rules.seeds();
+    let words = std::mem::take(&mut rules.built.words);
+    Job { words, ..rules.built.draft.job }
+}
+
+impl Rules<'_> {
+    /// The place where the first of these options was given.
+    fn spot(&self, names: &[&str]) -> Spot {
+        names.iter().find_map(|name| self.built.spots.get(name)).unwrap_or(self.declared).clone()
+    }
+
+    fn given(&self, name: &str) -> bool {
+        self.built.spots.contains_key(name)
+    }
+
+    fn say(&mut self, severity: Severity, names: &[&str], message: &str, help: &str) {
+        let help = (!help.is_empty()).then(|| help.to_owned());
+        let diagnostic = self.spot(names).diagnostic(severity, message, help);
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn rates(&mut self) {
+        let job = &self.built.draft.job;
+        let any = |rates: PerDirection<Option<u64>>| rates.to_array().iter().any(Option::is_some);
+        if any(job.rate_bytes) && any(job.rate_iops) {
+            let help = "leave one of them out";
+            self.say(Severity::Error, &["rate_iops", "rate"], "rate and rate_iops are mutually exclusive", help);
+        }
+    }
+
+    fn times(&mut self) {
+        let job = &mut self.built.draft.job;
+        job.think_spin_ns = job.think_spin_ns.min(job.think_ns);
+        if job.time_based && job.runtime_ns == 0 {
+            job.time_based = false;
+            let message = "time_based has no effect without runtime";
+            self.say(Severity::Warning, &["time_based"], message, "add `runtime=`");
+        }
+    }
+
+    fn depths(&mut self) {
+        let job = &mut self.built.draft.job;
+        let depth = job.depth;
+        let clamp = |n: u32| if n == 0 { depth } else { n.min(depth) };
+        job.depth_low = job.depth_low.map(clamp);
+        job.batch_submit = job.batch_submit.map(clamp);
+        job.batch_complete_min = job.batch_complete_min.map(|n| n.min(depth));
+        let min = job.batch_complete_min;
+        job.batch_complete_max = job.batch_complete_max.map(|max| max.max(min.unwrap_or(1)));
+    }
+
+    fn sizes(&mut self) {
+        let job = &self.built.draft.job;
+        let w = job.workload;
+        let used = [(w.reads, job.block_size.read), (w.writes, job.block_size.write), (w.trims, job.block_size.trim)];
+        let smallest = used.iter().filter(|(on, _)| *on).map(|(_, bs)| *bs).min().unwrap_or(0);
+        let size = job.size;
+        if let Some(Size::Bytes(size)) = size
+            && size > 0
+            && size < smallest
+        {
+            let message = format!("a size of {size} bytes is smaller than the block size, {smallest} bytes");
+            let help = if size < 1024 { "sizes without a unit are bytes" } else { "" };
+            self.say(Severity::Error, &["size", "bs"], &message, help);
+        }
+        if size == Some(Size::Percent(0)) {
+            self.say(Severity::Error, &["size"], "0 percent is no size", "");
+        }
+    }
+
+    fn direction(&mut self, readonly: bool) {
+        let job = &mut self.built.draft.job;
+        let w = job.workload;
+        if w.reads {
+            // What is read must be there first.
+            job.overwrite = true;
+        }
+        if readonly && (w.writes || w.trims) {
+            let message = "this job writes or trims, and --readonly forbids it";
+            self.say(Severity::Error, &["rw"], message, "");
+        }
+        let mix = ["rwmixread", "rwmixwrite"].into_iter().find(|name| self.given(name));
+        if let Some(name) = mix.filter(|_| !(w.reads && w.writes)) {
+            let message = format!("{name} has no effect: the job does not mix reads and writes");
+            self.say(Severity::Warning, &[name], &message, "mixed jobs have `rw=rw` or `rw=randrw`");
+        }
+    }
+
+    fn seeds(&mut self) {
+        let draft = &mut self.built.draft;
+        draft.job.seed = match (draft.rand_seed, draft.rand_repeat) {
+            (Some(seed), _) => Seed::Fixed(seed),
+            (None, true) => Seed::Repeat,
+            (None, false) => Seed::Fresh,
+        };
+    }
+}

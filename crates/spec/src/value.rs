@@ -1,0 +1,263 @@
+//! The kinds of value that options take, and the values themselves.
+
+use crate::job::{Percentiles, Size, Workload};
+
+/// One word that a choice accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The word as typed.
+    pub word: &'static str,
+    /// What it selects, in a few words.
+    pub meaning: &'static str,
+}
+
+/// The unit of a time that has none written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// Seconds.
+    Seconds,
+    /// Microseconds.
+    Microseconds,
+}
+
+/// The grammar of an option's value, with its limits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A bare name, or `0`/`1`.
+    Flag,
+    /// `0` or `1`.
+    Bool,
+    /// A whole number; size suffixes are understood.
+    Int {
+        /// Smallest value.
+        min: i64,
+        /// Largest value.
+        max: i64,
+    },
+    /// Bytes.
+    Bytes {
+        /// Smallest value.
+        min: u64,
+        /// Largest value.
+        max: u64,
+    },
+    /// Up to three numbers for reads, writes and trims, with commas between.
+    PerDirection {
+        /// Smallest value.
+        min: u64,
+        /// Largest value.
+        max: u64,
+    },
+    /// Bytes, or a percentage of the file or device.
+    Share,
+    /// `low-high` in bytes, or one number for both.
+    Range {
+        /// Smallest value.
+        min: u64,
+    },
+    /// A time.
+    Time(TimeUnit),
+    /// A time or a range of times.
+    TimeRange(TimeUnit),
+    /// Up to three times.
+    PerDirectionTime(TimeUnit),
+    /// One of some words.
+    Choice(&'static [Choice]),
+    /// One of some words, after which a colon and parameters may follow.
+    ChoiceWith(&'static [Choice]),
+    /// Some of some words, with commas between; a colon and a number may follow.
+    Words(&'static [Choice]),
+    /// A data direction pattern, `rw=`.
+    Workload,
+    /// Any text.
+    Text,
+    /// Names with colons between; `\:` is a colon in a name.
+    Names,
+    /// CPU numbers and ranges: `0,2-5`.
+    Cpus,
+    /// CPUs as a bit mask.
+    CpuMask,
+    /// Decimal numbers with colons between.
+    Floats {
+        /// How many there may be.
+        most: usize,
+        /// All are above this.
+        above: f64,
+        /// All are at most this.
+        max: f64,
+    },
+    /// `low-high` for each direction.
+    Ranges,
+    /// `size/percent:…` for each direction.
+    Split,
+    /// No value is right: the option is gone.
+    Gone,
+}
+
+/// A value, typed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// On or off.
+    Flag(bool),
+    /// A whole number.
+    Int(i64),
+    /// Bytes.
+    Bytes(u64),
+    /// What was given for reads, writes and trims.
+    PerDirection([Option<u64>; 3]),
+    /// Bytes or percent.
+    Share(Size),
+    /// From, to.
+    Range(u64, u64),
+    /// Nanoseconds.
+    Nanos(u64),
+    /// Nanoseconds from, to.
+    NanosRange(u64, u64),
+    /// The word chosen.
+    Choice(&'static str),
+    /// A pattern.
+    Workload(Workload),
+    /// Text as written.
+    Text(String),
+    /// Names.
+    Names(Vec<String>),
+    /// CPU numbers, ascending.
+    Cpus(Vec<u32>),
+    /// Numbers, ascending, and the most decimals that any had.
+    Floats(Percentiles),
+}
+
+const NANOS_PER_MICRO: u64 = 1_000;
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+fn nanos_text(nanos: u64) -> String {
+    if nanos.is_multiple_of(NANOS_PER_SECOND) {
+        format!("{}s", nanos / NANOS_PER_SECOND)
+    } else if nanos.is_multiple_of(NANOS_PER_MICRO) {
+        format!("{}us", nanos / NANOS_PER_MICRO)
+    } else {
+        format!("{nanos}ns")
+    }
+}
+
+fn three_text(values: &[Option<u64>; 3], one: impl Fn(u64) -> String) -> String {
+    let texts = values.map(|v| v.map(&one).unwrap_or_default());
+    match values {
+        [Some(a), Some(b), Some(c)] if a == b && b == c => one(*a),
+        _ => texts.join(",").trim_end_matches(',').to_owned(),
+    }
+}
+
+/// The word for a pattern, without its modifier.
+pub(crate) fn workload_word(w: &Workload) -> &'static str {
+    match (w.reads, w.writes, w.trims, w.random) {
+        (true, true, _, false) => "rw",
+        (true, true, _, true) => "randrw",
+        (false, true, true, false) => "trimwrite",
+        (false, true, true, true) => "randtrimwrite",
+        (true, _, _, false) => "read",
+        (true, _, _, true) => "randread",
+        (_, true, _, false) => "write",
+        (_, true, _, true) => "randwrite",
+        (_, _, _, false) => "trim",
+        (_, _, _, true) => "randtrim",
+    }
+}
+
+fn names_text(names: &[String]) -> String {
+    names.iter().map(|n| n.replace(':', "\\:")).collect::<Vec<_>>().join(":")
+}
+
+fn cpus_text(cpus: &[u32]) -> String {
+    cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+}
+
+impl Kind {
+    /// The value as text that parses to the same value, whatever `kb_base` is.
+    pub fn format(&self, value: &Value) -> String {
+        match value {
+            Value::Flag(on) => u8::from(*on).to_string(),
+            Value::Int(n) => n.to_string(),
+            Value::Bytes(n) => n.to_string(),
+            Value::PerDirection(three) if matches!(self, Kind::PerDirectionTime(_)) => three_text(three, nanos_text),
+            Value::PerDirection(three) => three_text(three, |n| n.to_string()),
+            Value::Share(Size::Bytes(n)) => n.to_string(),
+            Value::Share(Size::Percent(p)) => format!("{p}%"),
+            Value::Range(low, high) if low == high => low.to_string(),
+            Value::Range(low, high) => format!("{low}-{high}"),
+            Value::Nanos(n) => nanos_text(*n),
+            Value::NanosRange(low, high) if low == high => nanos_text(*low),
+            Value::NanosRange(low, high) => format!("{}-{}", nanos_text(*low), nanos_text(*high)),
+            Value::Choice(word) => (*word).to_owned(),
+            Value::Workload(w) => match w.modifier {
+                Some(n) => format!("{}:{n}", workload_word(w)),
+                None => workload_word(w).to_owned(),
+            },
+            Value::Text(text) => text.clone(),
+            Value::Names(names) => names_text(names),
+            Value::Cpus(cpus) if matches!(self, Kind::CpuMask) => {
+                cpus.iter().fold(0u64, |mask, cpu| mask | 1u64.checked_shl(*cpu).unwrap_or(0)).to_string()
+            }
+            Value::Cpus(cpus) => cpus_text(cpus),
+            Value::Floats(list) => {
+                let texts: Vec<String> =
+                    list.values.iter().map(|v| format!("{v:.*}", list.precision as usize)).collect();
+                texts.join(":")
+            }
+        }
+    }
+
+    /// What the value looks like, for `--cmdhelp` and the reference.
+    pub fn describe(&self) -> String {
+        match self {
+            Kind::Flag => "empty or boolean value ([0|1])".into(),
+            Kind::Bool => "boolean value (opt=1)".into(),
+            Kind::Int { .. } => "integer value (opt=100)".into(),
+            Kind::Bytes { .. } => "integer value with size suffix (opt=16k)".into(),
+            Kind::PerDirection { .. } => "integer values for read,write,trim (opt=4k,8k,16k)".into(),
+            Kind::Share => "integer value with size suffix, or a percentage (opt=1g, opt=50%)".into(),
+            Kind::Range { .. } => "integer range (opt=1k-4k)".into(),
+            Kind::Time(_) => "time with unit us, ms, s, m, h or d (opt=10s)".into(),
+            Kind::TimeRange(_) => "time or range of times (opt=1s-5s)".into(),
+            Kind::PerDirectionTime(_) => "times for read,write,trim (opt=10ms,20ms)".into(),
+            Kind::Choice(_) | Kind::Workload => "one word of a list (opt=bla)".into(),
+            Kind::ChoiceWith(_) => "one word of a list, parameters after a colon (opt=bla:1)".into(),
+            Kind::Words(_) => "words of a list, with commas between (opt=foo,bar)".into(),
+            Kind::Text => "text (opt=bla)".into(),
+            Kind::Names => "names with colons between (opt=a:b)".into(),
+            Kind::Cpus => "CPU numbers and ranges (opt=0,2-5)".into(),
+            Kind::CpuMask => "integer value, one bit per CPU (opt=3)".into(),
+            Kind::Floats { .. } => "list of floating point values separated by ':' (opt=5.9:7.8)".into(),
+            Kind::Ranges => "ranges for read,write,trim (opt=1k-4k,8k-32k)".into(),
+            Kind::Split => "sizes with percentages (opt=4k/60:8k/40)".into(),
+            Kind::Gone => "none: the option is gone".into(),
+        }
+    }
+
+    /// Limits in words, for kinds that have them.
+    pub fn limits(&self) -> Option<String> {
+        match self {
+            Kind::Int { min, max } => {
+                let low = if *min == i64::MIN { String::new() } else { format!("min={min}") };
+                let high = if *max >= i64::from(u32::MAX) { String::new() } else { format!("max={max}") };
+                let both = [low, high].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(", ");
+                (!both.is_empty()).then_some(both)
+            }
+            Kind::Bytes { min, .. } | Kind::PerDirection { min, .. } | Kind::Range { min } if *min > 0 => {
+                Some(format!("min={min}"))
+            }
+            Kind::Floats { most, above, max } => Some(format!("at most {most}, each above {above} and up to {max}")),
+            Kind::Share => Some("percentage: min=0, max=100".into()),
+            _ => None,
+        }
+    }
+
+    /// The words that are valid, if the kind has a list.
+    pub fn choices(&self) -> &'static [Choice] {
+        match self {
+            Kind::Choice(list) | Kind::ChoiceWith(list) | Kind::Words(list) => list,
+            Kind::Workload => crate::options::shape::WORKLOADS,
+            _ => &[],
+        }
+    }
+}
