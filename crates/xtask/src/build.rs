@@ -120,12 +120,10 @@ mod tests {
 
     #[test]
     fn test_programs_and_binaries_are_told_apart() {
-        let artifact = |manifest: &str, name: &str, kind: &str, test: bool, executable: &str| {
-            format!(
-                r#"{{"reason":"compiler-artifact","manifest_path":"/w/crates/{manifest}/Cargo.toml","executable":{executable},
-                "target":{{"name":"{name}","kind":["{kind}"]}},"profile":{{"test":{test}}}}}"#
-            )
-            .replace('\n', "")
+        let artifact = |krate: &str, name: &str, kind: &str, test: bool, executable: &str| {
+            let target = format!(r#""target":{{"name":"{name}","kind":["{kind}"]}},"profile":{{"test":{test}}}"#);
+            let manifest = format!(r#""manifest_path":"/w/crates/{krate}/Cargo.toml""#);
+            format!(r#"{{"reason":"compiler-artifact",{manifest},{target},"executable":{executable}}}"#)
         };
         let messages = [
             artifact("os", "iostrata_os", "lib", true, r#""/t/os-1""#),
