@@ -103,18 +103,20 @@ struct Attached {
 impl Attached {
     /// Fills the slot's control block and puts it into the batch.
     fn stage(&mut self, io: &Io, fd: i32) {
+        let address = buffer(self.flight.arena(), io);
+        // Before the block, so that a slot that is in flight already never gets into a batch.
+        self.flight.take(io.slot);
         let block = &mut self.blocks[io.slot as usize];
         *block = Iocb {
             data: u64::from(io.slot),
             opcode: if io.op == Op::Write { PWRITE } else { PREAD },
             fd: fd as u32,
-            buffer: buffer(self.flight.arena(), io) as u64,
+            buffer: address as u64,
             bytes: u64::from(io.len),
             offset: io.offset as i64,
             ..Iocb::default()
         };
         self.batch.push(block);
-        self.flight.take(io.slot);
     }
 
     /// Submits the batch; whether the kernel took all of it. What it did not take is out of flight again.

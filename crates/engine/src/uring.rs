@@ -13,7 +13,7 @@ use io_uring::{Probe, opcode, squeue, types};
 use iostrata_os::io::syscall;
 use iostrata_spec::EngineOptions;
 
-use self::ring::{GETEVENTS, Ring, SQ_WAKEUP, Wish};
+use self::ring::{GETEVENTS, Ring, SQ_WAIT, SQ_WAKEUP, Wish};
 use crate::api::{
     Availability, Caps, Completion, Completions, Deadline, Engine, EngineConfig, EngineError, EngineSpec, FileTable,
     Granted, Instance, Io, Op, Stuck,
@@ -103,10 +103,9 @@ enum Transfer {
 }
 
 impl Attached {
-    /// The ring's entry for a request.
-    fn entry(&self, io: &Io) -> squeue::Entry {
+    /// The ring's entry for a request whose bytes are at `address`.
+    fn entry(&self, io: &Io, address: *mut u8) -> squeue::Entry {
         let fd = types::Fd(if self.registered_files { io.file as i32 } else { descriptor(&self.files, io.file) });
-        let address = buffer(self.flight.arena(), io);
         let write = io.op == Op::Write;
         let entry = match (&self.transfer, io.op) {
             (_, Op::Sync | Op::Trim) => opcode::Fsync::new(fd).build(),
@@ -138,11 +137,14 @@ impl Attached {
 
     /// Puts a request into the submission queue; whether there was room.
     fn push(&mut self, io: &Io) -> bool {
-        let entry = self.entry(io);
+        let address = buffer(self.flight.arena(), io);
+        // Before the entry, so that a slot that is in flight already never gets a second one.
+        self.flight.take(io.slot);
+        let entry = self.entry(io, address);
         // SAFETY: the entry's memory is a slot that is lent until its completion, or a vector that stays as long.
         let pushed = unsafe { self.ring.queues.submission().push(&entry) }.is_ok();
-        if pushed {
-            self.flight.take(io.slot);
+        if !pushed {
+            self.flight.give_back(io.slot);
         }
         pushed
     }
@@ -292,6 +294,10 @@ impl Attached {
     fn cancel(&mut self, entry: squeue::Entry, done: &mut Completions) {
         // An error here shows in the drain that follows.
         let _ = self.flush();
+        if self.ring.sq_poll {
+            // The kernel's thread may not have taken the requests yet, which then fill the queue.
+            let _ = self.ring.enter(0, SQ_WAKEUP | SQ_WAIT);
+        }
         // SAFETY: a cancellation points to no memory.
         if unsafe { self.ring.queues.submission().push(&entry.user_data(CANCEL)) }.is_ok() {
             let _ = self.flush();

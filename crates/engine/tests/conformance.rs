@@ -4,6 +4,14 @@
 
 #[path = "conformance/bench.rs"]
 mod bench;
+#[cfg(target_os = "linux")]
+#[path = "conformance/disks.rs"]
+mod disks;
+#[path = "conformance/faults.rs"]
+mod faults;
+#[cfg(target_os = "linux")]
+#[path = "conformance/stalled.rs"]
+mod stalled;
 #[path = "conformance/stories.rs"]
 mod stories;
 #[path = "conformance/targets.rs"]
@@ -20,4 +28,42 @@ fn on_a_file_of_the_build_directory() {
 #[cfg(target_os = "linux")]
 fn on_tmpfs() {
     for_each_manner(&FileTarget::new("/dev/shm"));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn on_file_systems_of_our_own() {
+    if !disks::allowed() {
+        return;
+    }
+    for kind in ["ext4", "xfs", "btrfs"] {
+        match disks::Mounted::new(kind, env!("CARGO_TARGET_TMPDIR").as_ref()) {
+            Ok(mounted) => for_each_manner(&FileTarget::new(&mounted.directory)),
+            Err(missing) => eprintln!("SKIP: {kind}: {missing}"),
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn on_a_loop_device() {
+    if !disks::allowed() {
+        return;
+    }
+    match disks::Loop::new(1 << 20) {
+        Ok(device) => targets::device(&device.path),
+        Err(missing) => eprintln!("SKIP: {missing}"),
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn on_zram() {
+    if !disks::allowed() {
+        return;
+    }
+    match disks::Zram::new(1 << 20) {
+        Ok(device) => targets::device(&device.path()),
+        Err(missing) => eprintln!("SKIP: {missing}"),
+    }
 }

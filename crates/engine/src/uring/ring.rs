@@ -11,6 +11,7 @@ use crate::flight::{remaining, timespec};
 /// Flags of `io_uring_enter` and operations of `io_uring_register`, from `linux/io_uring.h`.
 pub(super) const GETEVENTS: u32 = 1;
 pub(super) const SQ_WAKEUP: u32 = 1 << 1;
+pub(super) const SQ_WAIT: u32 = 1 << 2;
 const EXT_ARG: u32 = 1 << 3;
 const REGISTERED_RING: u32 = 1 << 4;
 const ABS_TIMER: u32 = 1 << 5;

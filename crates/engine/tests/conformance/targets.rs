@@ -51,9 +51,21 @@ fn direct_flag() -> i32 {
     0
 }
 
+/// Blocks of every target.
+const BLOCKS: u64 = 256;
+
+/// Tells the stories on a block device of 1 MiB, buffered and direct.
+#[cfg(target_os = "linux")]
+pub(crate) fn device(path: &Path) {
+    for direct in [false, true] {
+        let Some(file) = open(path, direct, false) else { continue };
+        let name = format!("{} direct={}", path.display(), u8::from(direct));
+        tell_all(&Target { name, file: &file, direct, blocks: BLOCKS, trim: BLOCK as i32 });
+    }
+}
+
 /// Tells the stories on a file, buffered and direct.
 pub(crate) fn for_each_manner(target: &FileTarget) {
-    const BLOCKS: u64 = 256;
     for direct in [false, true] {
         let Some(file) = open(&target.path, direct, true) else { continue };
         file.set_len(BLOCKS * BLOCK).expect("size");
