@@ -74,6 +74,8 @@ const SIGNAL_GRACE_NS: u64 = 1_000_000_000;
 const ABANDON_NS: u64 = 700_000_000;
 /// How often the coordinator looks after workers that should be ending.
 const LOOK_NS: u64 = 50_000_000;
+/// Where virtual time begins: not at 0, which stands for "not yet".
+const VIRTUAL_START_NS: u64 = 1_000_000_000;
 /// A time that does not come.
 const NEVER: u64 = u64::MAX;
 
@@ -202,7 +204,7 @@ impl<'a> Run<'a> {
         let members: Vec<usize> = (0..plan.workers.len()).filter(of_stage).collect();
         let gate = Arc::new(Gate::default());
         if let Time::Virtual(world) = &self.time {
-            let begin_ns = self.lives.iter().map(|live| live.end_ns.load(Relaxed)).max().unwrap_or(0);
+            let begin_ns = self.virtual_now_ns();
             members.iter().for_each(|&index| world.enter(index as u32, begin_ns));
             // Readiness costs no virtual time: the baton alone orders the workers.
             gate.open();
@@ -331,13 +333,18 @@ impl<'a> Run<'a> {
         due
     }
 
+    /// The latest moment that any worker of a `sim` run has come to.
+    fn virtual_now_ns(&self) -> u64 {
+        self.lives.iter().map(|live| live.end_ns.load(Relaxed)).max().unwrap_or(0).max(VIRTUAL_START_NS)
+    }
+
     /// The document of what is known now.
     fn result(&self) -> RunResult {
         let real = !self.plan.virtual_time;
         let end_ns =
             if real { monotonic_ns() } else { self.lives.iter().map(|l| l.end_ns.load(Relaxed)).max().unwrap_or(0) };
         let times = Times {
-            run_start_ns: if real { self.start_ns } else { 0 },
+            run_start_ns: if real { self.start_ns } else { VIRTUAL_START_NS },
             run_start_unix_ms: real.then_some(self.start_unix_ms),
             now_ns: end_ns,
         };
@@ -364,7 +371,7 @@ impl<'a> Run<'a> {
             format_version: FORMAT_VERSION,
             tool_version: self.context.tool_version.clone(),
             started_unix_ms: if real { self.start_unix_ms } else { 0 },
-            taken_unix_ms: if real { unix_ms() } else { (end_ns / 1_000_000) as i64 },
+            taken_unix_ms: if real { unix_ms() } else { ((end_ns - VIRTUAL_START_NS) / 1_000_000) as i64 },
             host: if real { self.host() } else { virtual_host() },
             command_line: self.context.command_line.clone(),
             global_options: self.context.global_options.clone(),

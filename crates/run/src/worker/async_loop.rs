@@ -17,8 +17,10 @@ use crate::plan::WorkerPlan;
 const BATCH_DEFAULT: u32 = 8;
 /// A submit call that takes longer than this per request does the I/O itself instead of queueing it.
 const BLOCKING_SUBMIT_NS: u64 = 20_000;
-/// So many slow calls of several requests, and batches are given up.
-const BLOCKING_CALLS: u32 = 8;
+/// Calls of several requests that are judged together, and how many of them must be slow for batches to be given up.
+/// Slow by chance are those during which the thread lost its processor.
+const JUDGED_CALLS: u32 = 16;
+const BLOCKING_CALLS: u32 = 12;
 /// How long to wait where the system's queue is full and none of it is ours.
 const FULL_QUEUE_NS: u64 = 100_000;
 /// After the end is decided: how long to wait between looks at whether the coordinator has lost patience.
@@ -35,6 +37,7 @@ pub(super) struct AsyncLoop {
     rules: BatchRules,
     /// Set while `iodepth_low` makes the queue run down.
     draining_to_low: bool,
+    judged_calls: u32,
     slow_calls: u32,
 }
 
@@ -84,6 +87,7 @@ impl AsyncLoop {
             in_flight: 0,
             rules,
             draining_to_low: false,
+            judged_calls: 0,
             slow_calls: 0,
         }
     }
@@ -247,11 +251,17 @@ impl AsyncLoop {
     /// An engine whose submit call does the I/O itself would stamp every request of a batch with the end of the last.
     #[inline]
     fn notice_blocking<C: Clock>(&mut self, core: &mut Core<'_, C>, taken: u32, took_ns: u64) {
-        if taken < 2 || self.rules.submit_given || took_ns < BLOCKING_SUBMIT_NS * u64::from(taken) {
+        if taken < 2 || self.rules.submit_given {
             return;
         }
-        self.slow_calls += 1;
-        if self.slow_calls == BLOCKING_CALLS {
+        self.judged_calls += 1;
+        self.slow_calls += u32::from(took_ns >= BLOCKING_SUBMIT_NS * u64::from(taken));
+        if self.judged_calls < JUDGED_CALLS {
+            return;
+        }
+        let blocks = self.slow_calls >= BLOCKING_CALLS;
+        (self.judged_calls, self.slow_calls) = (0, 0);
+        if blocks {
             self.rules.submit = 1;
             core.notes.push(
                 "submitting blocks (the engine does the I/O in the submit call), so requests go down one by one".into(),
