@@ -1,7 +1,6 @@
 //! The document in JSON.
 
 use crate::model::{FORMAT_VERSION, RunResult};
-use serde::Deserialize;
 use thiserror::Error;
 
 /// Why a document cannot be read.
@@ -50,13 +49,8 @@ pub fn to_json(run: &RunResult) -> String {
 /// # Errors
 /// See [`DocumentError`].
 pub fn from_json(text: &str) -> Result<RunResult, DocumentError> {
-    #[derive(Deserialize)]
-    struct Head {
-        format_version: Option<serde_json::Value>,
-    }
     let value: serde_json::Value = serde_json::from_str(text).map_err(DocumentError::NotJson)?;
-    let head = Head::deserialize(value).map_err(|_| DocumentError::NotAResult)?;
-    let version = head.format_version.and_then(|version| version.as_u64()).filter(|&version| version > 0);
+    let version = value.get("format_version").and_then(serde_json::Value::as_u64).filter(|&version| version > 0);
     let version = version.ok_or(DocumentError::NotAResult)?;
     if version > FORMAT_VERSION.into() {
         return Err(DocumentError::TooNew { found: version, newest: FORMAT_VERSION });
