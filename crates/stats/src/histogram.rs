@@ -22,7 +22,8 @@ pub const FIO_BINS: usize = 29 * GROUP_BINS;
 pub const fn bin_of(value: u64) -> usize {
     // With the bit of the first group's width set, small values need no branch: their shift is 0.
     let shift = (63 - MANTISSA_BITS) - (value | GROUP_BINS as u64).leading_zeros();
-    ((shift << MANTISSA_BITS) as usize) + (value >> shift) as usize
+    // At most 57 · 64 + 127: nothing to check.
+    ((shift << MANTISSA_BITS) as usize).wrapping_add((value >> shift) as usize)
 }
 
 /// Smallest and largest value of a bin.

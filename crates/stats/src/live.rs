@@ -43,10 +43,12 @@ pub(crate) struct LiveSum {
 }
 
 impl LiveSum {
+    #[inline(always)]
     pub(crate) fn get(&self) -> u128 {
         u128::from(self.high.get()) << 64 | u128::from(self.low.get())
     }
 
+    #[inline(always)]
     pub(crate) fn set(&self, value: u128) {
         self.low.set(value as u64);
         self.high.set((value >> 64) as u64);
@@ -55,16 +57,40 @@ impl LiveSum {
     /// Adds; stays at `u128::MAX` once that is exceeded.
     #[inline(always)]
     pub(crate) fn add(&self, value: u128) {
-        let (sum, overflow) = self.get().overflowing_add(value);
-        self.set(sum);
-        if overflow {
-            self.saturate();
+        let (low, carry) = self.low.get().overflowing_add(value as u64);
+        self.low.set(low);
+        let high = ((value >> 64) as u64).wrapping_add(u64::from(carry));
+        if high != 0 {
+            self.add_high(high);
         }
     }
 
+    /// Rare: sums of nanoseconds carry once in centuries, their squares once in billions or for a latency of seconds.
     #[cold]
     #[inline(never)]
-    fn saturate(&self) {
-        self.set(u128::MAX);
+    fn add_high(&self, high: u64) {
+        match self.high.get().checked_add(high) {
+            Some(high) => self.high.set(high),
+            None => self.set(u128::MAX),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wide_sum_carries_and_then_stays_at_its_limit() {
+        let sum = LiveSum::default();
+        let mut expected = 0u128;
+        let steps =
+            [1, u128::from(u64::MAX), u128::MAX >> 2, u128::from(u64::MAX) << 1, u128::MAX >> 1, u128::MAX >> 2];
+        for value in steps.into_iter().chain([1, 1 << 64, 0]) {
+            sum.add(value);
+            expected = expected.saturating_add(value);
+            assert_eq!(sum.get(), expected, "after {value}");
+        }
+        assert_eq!(expected, u128::MAX);
     }
 }
