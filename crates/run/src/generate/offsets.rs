@@ -257,7 +257,8 @@ impl Permuted {
         let (region_start, block_bytes) = (self.region_start, self.block_bytes);
         let cursor = &mut self.cursors[if self.paired { direction.index() } else { 0 }];
         self.permutation.walk(cursor, out.len(), |place, number| {
-            out[place] = Block { offset: region_start + number * block_bytes, len: block_bytes as u32 };
+            out[place] =
+                Block { offset: region_start.wrapping_add(number.wrapping_mul(block_bytes)), len: block_bytes as u32 };
         })
     }
 
