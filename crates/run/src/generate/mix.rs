@@ -121,3 +121,84 @@ impl Coin {
         self.current
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reads(mix: &mut Mix, count: usize) -> usize {
+        (0..count).filter(|_| mix.next() == Direction::Read).count()
+    }
+
+    #[test]
+    fn every_share_is_met_within_the_binomial_law() {
+        for percent in 0..=100 {
+            for stream in 0..4 {
+                for count in [100, 10_000] {
+                    let share = f64::from(percent) / 100.0;
+                    let expected = share * count as f64;
+                    let off = (reads(&mut Mix::new(percent, stream), count) as f64 - expected).abs();
+                    let allowed = 5.0 * (expected * (1.0 - share)).sqrt();
+                    assert!(off <= allowed, "{percent} %, stream {stream}, {count} I/Os: off by {off}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn directions_change_as_often_as_a_coin_does() {
+        let mut mix = Mix::new(50, 3);
+        let tosses: Vec<Direction> = (0..10_000).map(|_| mix.next()).collect();
+        let changes = tosses.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        // 5000 expected, standard deviation 50.
+        assert!((4750..5250).contains(&changes), "{changes}");
+    }
+
+    #[test]
+    fn the_brake_holds_a_new_direction_until_it_has_its_share() {
+        // A job of 10 % reads that met ten reads first: nine of the next writes follow without a toss.
+        let mut coin = Coin::new(10, 1);
+        (coin.current, coin.issued, coin.quota) = (Direction::Read, [10, 0], 0);
+        while coin.next() == Direction::Read {}
+        let reads = coin.issued[0];
+        assert_eq!(coin.quota, reads * 90 / 100);
+        for _ in 1..coin.quota {
+            assert_eq!(coin.next(), Direction::Write);
+        }
+        assert_eq!(coin.issued, [reads, coin.quota]);
+    }
+
+    #[test]
+    fn a_pass_can_be_repeated_or_tossed_anew() {
+        let mut mix = Mix::new(70, 9);
+        let mut passes = Vec::new();
+        for repeat in [true, false, true] {
+            passes.push((0..200).map(|_| mix.next()).collect::<Vec<_>>());
+            mix.restart(repeat);
+        }
+        assert_eq!(passes[0], passes[1]);
+        assert_ne!(passes[1], passes[2]);
+    }
+
+    #[test]
+    fn workloads_of_one_direction_stay_in_it() {
+        let kind = |reads, writes, trims| Workload { reads, writes, trims, random: true, modifier: None };
+        for (workload, only) in [
+            (kind(true, false, false), Some(Direction::Read)),
+            (kind(false, true, false), Some(Direction::Write)),
+            (kind(false, false, true), Some(Direction::Trim)),
+            (kind(true, true, false), None),
+            (kind(false, true, true), None),
+        ] {
+            let mut mix = Mix::for_workload(&workload, 50, 1);
+            assert_eq!(mix.only(), only);
+            if let Some(direction) = only {
+                assert!((0..50).all(|_| mix.next() == direction));
+            }
+        }
+        let mut pairs = Mix::for_workload(&kind(false, true, true), 50, 1);
+        pairs.next();
+        pairs.restart(true);
+        assert_eq!([pairs.next(), pairs.next(), pairs.next()], [Direction::Trim, Direction::Write, Direction::Trim]);
+    }
+}
