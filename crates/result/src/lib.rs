@@ -1,6 +1,6 @@
 //! `RunResult`: the one versioned document that everything later reads.
 //!
-//! [`model`] holds the raw integers of a run, [`derive`] is the one place that computes numbers from them,
+//! [`model`] holds the raw integers of a run, [`mod@derive`] is the one place that computes numbers from them,
 //! [`document`] reads and writes the document.
 #![deny(missing_docs)]
 

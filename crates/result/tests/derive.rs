@@ -105,8 +105,8 @@ fn mixed_alone_takes_the_place_of_the_others() {
     assert_eq!((group.len(), group[0].kind, group[0].min_bw_bytes), (1, Kind::Mixed, row.bw_bytes()));
 }
 
-/// The jobs a (×2, grouped), b (grouped), c, d, e (grouped), f (new_group, grouped), g (stonewall, ×2, grouped), as fio
-/// 3.33 was seen to report them.
+/// The jobs a (×2, grouped), b (grouped), c, d, e (grouped), f (new_group, grouped), g (stonewall, ×2, grouped), as
+/// fio 3.33 was seen to report them.
 #[test]
 fn entries_are_those_of_fio() {
     const MIB: u64 = 1 << 20;

@@ -68,7 +68,8 @@ fn every_leaf_has_its_source_in_fios_order() {
     assert_eq!(table, paths());
 }
 
-/// On a run that has everything, each source gives a value or says in words where it comes from or why it is not there.
+/// On a run that has everything, each source gives a value or says in words where it comes from or why it is not
+/// there.
 #[test]
 fn every_source_gives_something() {
     let mut run = testing::example();

@@ -7,6 +7,7 @@ use crate::live::LiveCounter;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
+use thiserror::Error;
 
 /// Bits of a value that its bin keeps below the leading one.
 pub const MANTISSA_BITS: u32 = 6;
@@ -47,9 +48,31 @@ pub const fn bin_value(bin: usize) -> u64 {
     *range.start() + width.div_ceil(2)
 }
 
-/// A finished histogram: the non-empty bins only, ascending, as `(bin index, count)`.
+/// A finished histogram: the non-empty bins only, ascending, as `(bin index, count)`. Other lists are refused when a
+/// document is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Vec<(u16, u64)>")]
 pub struct HistogramBins(pub Vec<(u16, u64)>);
+
+/// A list of bins that is no histogram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("histogram bins must ascend, lie below {BINS} and not be empty: bin {0} does not")]
+pub struct NotAHistogram(u16);
+
+impl TryFrom<Vec<(u16, u64)>> for HistogramBins {
+    type Error = NotAHistogram;
+
+    fn try_from(bins: Vec<(u16, u64)>) -> Result<Self, NotAHistogram> {
+        let mut next = 0;
+        for &(bin, count) in &bins {
+            if bin < next || usize::from(bin) >= BINS || count == 0 {
+                return Err(NotAHistogram(bin));
+            }
+            next = bin + 1;
+        }
+        Ok(Self(bins))
+    }
+}
 
 impl HistogramBins {
     /// The histogram of some values.

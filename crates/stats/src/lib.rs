@@ -19,7 +19,7 @@ pub mod moments;
 pub mod seqlock;
 
 pub use buckets::{LatencyBuckets, LiveBuckets};
-pub use histogram::{HistogramBins, LiveHistogram};
+pub use histogram::{HistogramBins, LiveHistogram, NotAHistogram};
 pub use latency::{LatencySummary, LiveLatency};
 pub use live::LiveCounter;
 pub use moments::{LiveMoments, Moments};

@@ -143,6 +143,15 @@ fn squares_saturate_instead_of_wrapping() {
     assert!(finished.stddev().is_finite());
 }
 
+/// A damaged document must not reach code that trusts its bins.
+#[test]
+fn lists_that_are_no_histogram_are_refused() {
+    for broken in ["[[3776,1]]", "[[65535,1]]", "[[5,1],[5,1]]", "[[5,1],[4,1]]", "[[5,0]]", "[[-1,1]]"] {
+        assert!(serde_json::from_str::<HistogramBins>(broken).is_err(), "{broken} was taken");
+    }
+    assert_eq!(serde_json::from_str::<HistogramBins>("[[0,1],[3775,2]]").unwrap().count(), 3);
+}
+
 #[test]
 fn wide_sums_are_written_as_strings() {
     let mut moments = Moments::default();
