@@ -164,10 +164,14 @@ impl Tree {
         };
         say(subject, device);
         for part in self.partitions(number) {
-            say(&format!("its partition {}", part.name), part);
+            let whose = match subject {
+                "it" => format!("its partition {}", part.name),
+                _ => format!("partition {} of {}", part.name, device.name),
+            };
+            say(&whose, part);
         }
         if let Some(disk) = device.partition.and_then(|p| self.get(p.disk)) {
-            say(&format!("{}, the disk it is a partition of,", disk.name), disk);
+            say(&format!("{}, the disk that {} is on,", disk.name, device.name), disk);
         }
         if let Some(behind) = device.backing_device {
             let name = self.get(behind).map_or_else(|| behind.to_string(), |d| d.name.clone());

@@ -2,6 +2,8 @@
 
 mod sysfs;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 use std::fs::File;
 use std::io;

@@ -2,34 +2,67 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use rustix::fs::OFlags;
+use iostrata_os::file::{DeviceNumber, Kind, OpenFlags, facts_at, open};
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
 
-use crate::open::DirectAlignment;
+use crate::diskutil;
+use crate::tree::{Behind, Device, Tree};
 
-/// No flag of `open(2)` passes the cache here; `F_NOCACHE` follows.
-pub(crate) const DIRECT_FLAG: OFlags = OFlags::empty();
+/// This machine.
+pub(crate) struct Host;
 
-/// `F_NOCACHE`: what is read or written leaves no pages behind; pages already cached are still used.
-pub(crate) fn after_open_direct(fd: BorrowedFd<'_>) -> rustix::io::Result<()> {
-    rustix::fs::fcntl_nocache(fd, true)
+impl Host {
+    pub(crate) fn system() -> Self {
+        Self
+    }
+
+    /// All disks and volumes, as `diskutil` tells them.
+    ///
+    /// # Errors
+    /// `diskutil` does not run, or says what is not understood.
+    pub(crate) fn tree(&self) -> io::Result<Tree> {
+        let told = Command::new("/usr/sbin/diskutil").args(["list", "-plist"]).output()?;
+        diskutil::tree(&told.stdout, |name| facts_at(&Path::new("/dev").join(name)).ok().map(|facts| facts.device))
+    }
+
+    /// `/dev/rdiskN` is the raw face of `/dev/diskN`; null, zero and the random sources lose nothing.
+    pub(crate) fn behind(&self, tree: &Tree, number: DeviceNumber) -> Behind {
+        let same = |path: &Path| facts_at(path).is_ok_and(|f| f.kind == Kind::Char && f.device == number);
+        if ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"].iter().any(|path| same(Path::new(path))) {
+            return Behind::Nothing;
+        }
+        let raw = |device: &&Device| same(&Path::new("/dev").join(format!("r{}", device.name)));
+        match tree.devices.iter().find(raw) {
+            Some(disk) => Behind::Disks(vec![disk.number]),
+            None => Behind::Unknown(number.to_string()),
+        }
+    }
+
+    /// The block node of a disk.
+    pub(crate) fn node(&self, device: &Device) -> PathBuf {
+        Path::new("/dev").join(&device.name)
+    }
+
+    /// There are no loop devices here; a mounted image is a disk of its own.
+    pub(crate) fn loop_files(&self) -> Vec<(String, PathBuf)> {
+        Vec::new()
+    }
 }
 
-/// Bytes on a block device.
-pub(crate) fn block_size_bytes(device: &File) -> io::Result<u64> {
-    let _ = device;
-    Ok(0)
-}
-
-/// macOS has no alignment to tell.
-pub(crate) fn direct_alignment(_file: &File) -> Option<DirectAlignment> {
-    None
-}
-
-/// The name of the file system a file lies in.
-pub(crate) fn file_system_name(file: &File) -> Option<String> {
-    let facts = rustix::fs::fstatfs(file).ok()?;
-    let name: Vec<u8> = facts.f_fstypename.iter().map(|&c| c as u8).take_while(|&c| c != 0).collect();
-    String::from_utf8(name).ok()
+/// Claims a block device among programs of this kind: macOS has no claim that `mount` would respect, but refuses by
+/// itself to open a mounted device for writing. An exclusive `flock` keeps two runs apart, where device nodes take it.
+///
+/// # Errors
+/// `EBUSY` if another run has it; whatever opening says.
+pub(crate) fn claim(node: &Path) -> io::Result<File> {
+    let fd = open(node, OpenFlags { read: true, ..OpenFlags::default() }, 0)?;
+    match rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOTSUP | Errno::INVAL) => Ok(fd.into()),
+        Err(Errno::WOULDBLOCK) => Err(Errno::BUSY.into()),
+        Err(error) => Err(error.into()),
+    }
 }

@@ -1,13 +1,10 @@
 //! The guard against real disks: loop devices with what `mkfs` and its kin put on them.
-#![cfg(target_os = "linux")]
-
-mod common;
 
 use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use common::{Loop, Mount, Swap, can_loop, has, image, must, run};
+use crate::common::{self, Loop, Mount, Swap, can_loop, has, image, must, run};
 use iostrata_device::{Guard, NodeKind, OpenHow, Refusal, Target};
 
 const MIB: u64 = 1 << 20;
@@ -114,7 +111,7 @@ fn what_is_mounted_stays_whatever_is_allowed() {
         assert!(refusal.reason.contains("in use: it is mounted at") && refusal.remedy.is_none(), "{refusal}");
         assert!(refusal.reason.contains(at.to_str().unwrap()), "{refusal}");
     }
-    let refusals = Guard::admit(&[writes(&link)], &[id.clone()], true).unwrap_err();
+    let refusals = Guard::admit(&[writes(&link)], std::slice::from_ref(&id), true).unwrap_err();
     assert!(refusals[0].reason.contains("allow_mounted_write"), "{}", refusals[0]);
     drop(mount);
     assert!(Guard::admit(&[writes(&link)], &[id], false).is_ok());
