@@ -148,8 +148,8 @@ fn per_direction(
     if parts.is_empty() { Ok(()) } else { write!(f, "[{}{unit}]", parts.join(",")) }
 }
 
-/// `00m:01s`, with hours and days in front when there are any, `-` when it is not known. Ten thousand days are as good as
-/// not known: such a guess comes from a run that has not got going.
+/// `00m:01s`, with hours and days in front when there are any, `-` when it is not known. Ten thousand days are as
+/// good as not known: such a guess comes from a run that has not got going.
 struct Eta(Option<u64>);
 
 impl Display for Eta {

@@ -5,6 +5,8 @@ use std::fmt::{self, Display, Write};
 /// A JSON value that keeps the order of its keys.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
+    /// A truth.
+    Bool(bool),
     /// An integer.
     Int(i128),
     /// Written with six decimals; `null` when it is not finite, for JSON has no word for that.
@@ -46,6 +48,12 @@ impl Object {
 impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for Object {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
         Self(pairs.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
+    }
+}
+
+impl From<bool> for Value {
+    fn from(truth: bool) -> Self {
+        Self::Bool(truth)
     }
 }
 
@@ -118,6 +126,7 @@ impl Display for Object {
 
 fn write_value(f: &mut fmt::Formatter<'_>, value: &Value, depth: usize) -> fmt::Result {
     match value {
+        Value::Bool(truth) => write!(f, "{truth}"),
         Value::Int(number) => write!(f, "{number}"),
         Value::Float(number) if number.is_finite() => write!(f, "{number:.6}"),
         Value::Float(_) => f.write_str("null"),

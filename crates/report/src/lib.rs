@@ -1,5 +1,5 @@
-//! Pure renderers of a [`RunResult`](iostrata_result::RunResult): fio's text and fio's JSON, and the line that tells how
-//! far a run has come. They compute nothing: every number that they print is a field or a method of
+//! Pure renderers of a [`RunResult`](iostrata_result::RunResult): fio's text and fio's JSON, and the line that tells
+//! how far a run has come. They compute nothing: every number that they print is a field or a method of
 //! `iostrata_result` or `iostrata_stats`; what is decided here is how it is written.
 
 #![deny(missing_docs)]

@@ -44,8 +44,9 @@ impl Base {
 
 /// A number of at most `digits` characters (the point is one) and its prefix, as in `60.4k` or `1024Mi`.
 ///
-/// The number is divided by the base until its whole part has no more characters than `digits`. If one character or none
-/// is left over, the quotient is rounded to a whole number, else the rest of the last division fills the decimals.
+/// The number is divided by the base until its whole part has no more characters than `digits`. If one character or
+/// none is left over, the quotient is rounded to a whole number, else the rest of the last division fills the
+/// decimals.
 pub fn short(value: u128, digits: u32, base: Base) -> String {
     let prefixes = base.prefixes();
     let factor = u128::from(base.factor());
@@ -202,7 +203,8 @@ pub fn moments_line(moments: &Moments, unit: TimeUnit) -> String {
     )
 }
 
-/// The lines of a block of percentiles (ascending), without the heading: the unit that the heading names, and the lines.
+/// The lines of a block of percentiles (ascending), without the heading: the unit that the heading names, and the
+/// lines.
 pub fn percentile_lines(percentiles: &[Percentile], precision: u32) -> (TimeUnit, Vec<String>) {
     let lowest = percentiles.iter().map(|percentile| percentile.ns).min().unwrap_or(0);
     let highest = percentiles.iter().map(|percentile| percentile.ns).max().unwrap_or(0);

@@ -1,4 +1,5 @@
-//! fio's JSON document, in the tree and the order of fio 3.42. What fio does not have stands under the one key `iostrata`.
+//! fio's JSON document, in the tree and the order of fio 3.42. What fio does not have stands under the one key
+//! `iostrata`.
 
 mod ours;
 
@@ -130,14 +131,19 @@ fn direction(row: &Direction, plus: bool) -> Object {
         .with("iops_samples", iops.count)
 }
 
-/// Moments, and where they are wanted the percentiles and (`json+`) the bins.
+/// Moments, and where they are wanted the percentiles and (`json+`) the bins of fio's histogram.
 fn latency(latency: &Latency, plus: bool) -> Object {
+    let bins = (plus && latency.percentiles.is_some()).then(|| latency.fio_bins());
+    latency_with(latency, bins)
+}
+
+/// Moments, percentiles where they are wanted, and these bins, as nanoseconds and count.
+fn latency_with(latency: &Latency, bins: Option<Vec<(u64, u64)>>) -> Object {
     let percentiles: Option<Object> = latency
         .percentiles
         .as_ref()
         .map(|list| list.iter().map(|percentile| (format!("{:.6}", percentile.p), percentile.ns)).collect());
-    let bins: Option<Object> = (plus && percentiles.is_some())
-        .then(|| latency.fio_bins().into_iter().map(|(ns, count)| (ns.to_string(), count)).collect());
+    let bins: Option<Object> = bins.map(|bins| bins.into_iter().map(|(ns, count)| (ns.to_string(), count)).collect());
     Object::default()
         .with("min", latency.min_ns())
         .with("max", latency.max_ns())

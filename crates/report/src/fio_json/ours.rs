@@ -1,9 +1,9 @@
 //! The key `iostrata`: what fio's document has no place for.
 
-use super::latency;
+use super::latency_with;
 use crate::json::{Object, Value};
 use crate::text::{DIFFERS, WARNING};
-use iostrata_result::derive::{Direction, Report};
+use iostrata_result::derive::{Direction, Latency, Report};
 use iostrata_result::{End, Host, Note, RunResult, WorkerResult};
 
 /// Everything of ours.
@@ -57,7 +57,7 @@ fn job(report: &Report<'_>, plus: bool) -> Object {
         .with("depth_granted", report.job.depth_granted)
         .with("due_not_issued", report.due_not_issued)
         .with("censored", report.censored)
-        .with("percentiles_are_lower_bounds", u32::from(report.censored > 0))
+        .with("percentiles_are_lower_bounds", report.censored > 0)
         .with_some("bins_folded", folded)
         .with("members", report.members.iter().map(member).collect::<Value>())
         .with_all(rows.map(|row| (row.kind.name(), direction(row, plus))).collect())
@@ -92,7 +92,8 @@ fn member(worker: &WorkerResult) -> Object {
 }
 
 fn direction(row: &Direction, plus: bool) -> Object {
-    let ours = |of: &Option<_>| of.as_ref().map(|of| latency(of, plus));
+    let ours =
+        |of: &Option<Latency>| of.as_ref().map(|of| latency_with(of, plus.then(|| of.summary.bins.values().collect())));
     Object::default()
         .with("completed_ios", row.ios)
         .with("failed_ios", row.failed_ios)

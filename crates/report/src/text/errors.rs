@@ -4,19 +4,27 @@ use crate::RenderOptions;
 use iostrata_result::WorkerResult;
 use std::io;
 
-/// The line about a worker that failed: `iostrata: pid=‹tid›, err=‹errno›/‹sentence›, error=‹the system's words›`; `None`
-/// for one that did not. fio has the place in its source where we have the sentence; scripts look for `err=`.
+/// The line about a worker that failed: `iostrata: pid=‹tid›, err=‹errno›/‹sentence›, error=‹the system's words›`;
+/// `None` for one that did not. fio has the place in its source where we have the sentence; scripts look for `err=`.
 pub fn error_line(worker: &WorkerResult, options: &RenderOptions) -> Option<String> {
     if worker.error == 0 {
         return None;
     }
-    let reason = reason(worker.error, worker.error_text.as_deref(), &worker.job.name);
+    let sentence = worker.error_text.as_deref().unwrap_or(&worker.job.name);
+    let reason = reason(worker.error, Some(sentence));
     Some(format!("{}: pid={}, err={}/{reason}\n", options.program(), worker.pid, worker.error))
 }
 
-/// `‹sentence›, error=‹the system's words›`, on one line; the job's name stands in for a sentence that is missing.
-pub(super) fn reason(error: i32, sentence: Option<&str>, job: &str) -> String {
-    format!("{}, error={}", one_line(sentence.unwrap_or(job)), system_words(error))
+/// `‹sentence›, error=‹the system's words›`, on one line. Words that end the sentence already are not said twice.
+pub(super) fn reason(error: i32, sentence: Option<&str>) -> String {
+    let words = system_words(error);
+    match sentence {
+        Some(sentence) => {
+            let sentence = sentence.strip_suffix(&format!(": {words}")).unwrap_or(sentence);
+            format!("{}, error={words}", one_line(sentence))
+        }
+        None => format!("error={words}"),
+    }
 }
 
 /// A text from outside, control characters made visible: it can neither break a line nor steer a terminal.

@@ -17,8 +17,8 @@ pub(super) fn style(reporting: &Reporting) -> Style {
     }
 }
 
-/// Everything about one entry of the report. fio is silent about an entry that did nothing, even if it failed; under our
-/// own name its error is still shown.
+/// Everything about one entry of the report. fio is silent about an entry that did nothing, even if it failed; under
+/// our own name its error is still shown.
 pub(super) fn section(report: &Report<'_>, taken_unix_ms: i64, options: &RenderOptions) -> String {
     if report.is_empty() {
         let silent = report.error == 0 || options.as_fio;
@@ -45,7 +45,7 @@ pub(super) fn section(report: &Report<'_>, taken_unix_ms: i64, options: &RenderO
 fn head(report: &Report<'_>, taken_unix_ms: i64, options: &RenderOptions) -> String {
     let reason = match report.error {
         0 => String::new(),
-        error => format!(" ({})", reason(error, report.error_text, &report.job.name)),
+        error => format!(" ({})", reason(error, report.error_text)),
     };
     let description = report.job.description.as_deref().map(|text| format!("  Description  : [{}]\n", one_line(text)));
     format!(

@@ -24,8 +24,8 @@ pub(super) fn percentile_block(name: &str, percentiles: &[Percentile], precision
     format!("    {name} percentiles ({}):\n{body}", unit.name())
 }
 
-/// `   bw (  KiB/s): …`, or in MiB/s where the mean is above one Gi of bytes. fio shows the same figures with `kb_base=1000` and
-/// calls them kB; we bring them to that base.
+/// `   bw (  KiB/s): …`, or in MiB/s where the mean is above one Gi of bytes. fio shows the same figures with
+/// `kb_base=1000` and calls them kB; we bring them to that base.
 pub(super) fn bandwidth_line(kib: &Samples, percent_of_all: f64, base: Base) -> String {
     let (small, large) = match base {
         Base::Binary => ("KiB", "MiB"),
@@ -35,10 +35,15 @@ pub(super) fn bandwidth_line(kib: &Samples, percent_of_all: f64, base: Base) -> 
     let (unit, unit_bytes) =
         if kib.mean * 1024.0 > factor.powi(3) { (large, factor * factor) } else { (small, factor) };
     let scale = 1024.0 / unit_bytes;
+    let extreme = |kib: u64| match base {
+        // fio cuts the fraction off.
+        Base::Binary => kib as f64 * scale,
+        Base::Decimal => (kib as f64 * scale).round(),
+    };
     format!(
         "   bw ({unit:>5}/s): min={:5}, max={:5}, per={percent_of_all:3.2}%, avg={:5.2}, stdev={:5.2}, samples={}\n",
-        (kib.min as f64 * scale) as u64,
-        (kib.max as f64 * scale) as u64,
+        extreme(kib.min) as u64,
+        extreme(kib.max) as u64,
         kib.mean * scale,
         kib.stddev() * scale,
         kib.count

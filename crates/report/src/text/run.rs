@@ -8,7 +8,8 @@ use iostrata_result::{DiskUse, Note};
 
 /// The code of notes that tell where we do not do as fio does.
 pub(crate) const DIFFERS: &str = "differs-from-fio";
-/// The code of notes about what was asked for: an option that has no effect, a value taken in another way than written.
+/// The code of notes about what was asked for: an option that has no effect, a value taken in another way than
+/// written.
 pub(crate) const WARNING: &str = "warning";
 
 /// `Run status group 0 (all jobs):` for each group.
@@ -18,7 +19,7 @@ pub(super) fn groups(reports: &[Report<'_>]) -> String {
         let first = reports.iter().find(|report| report.group == group.group);
         let style = first.map(|report| style(&report.job.reporting)).unwrap_or_default();
         text += &format!("\nRun status group {} (all jobs):\n", group.group);
-        text.extend(group.rows.iter().map(|row| group_row(row, style)));
+        text.extend(group.rows.iter().filter(|row| row.bytes > 0).map(|row| group_row(row, style)));
     }
     text
 }
