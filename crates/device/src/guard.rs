@@ -83,7 +83,8 @@ impl Guard {
     /// Looks at every target of a run, before any job starts, and claims the devices that are to be written.
     ///
     /// `allow_destroy` are the identities of `--allow-destroy` and `IOSTRATA_ALLOW_DESTROY`: of content
-    /// ([`content_identity`](crate::content_identity)) or of hardware ([`Device::identities`](crate::Device::identities)).
+    /// ([`content_identity`](crate::content_identity)) or of hardware
+    /// ([`Device::identities`](crate::Device::identities)).
     /// `allow_mounted_write` is fio's option; a device in use stays refused, in words that name the option.
     ///
     /// # Errors
@@ -120,7 +121,9 @@ impl Guard {
             Some(Place::Node { kind, number, .. }) if how.write => self.check_writable(path, how, *kind, *number)?,
             _ => {}
         }
-        let open = open_target(path, how)?;
+        // A device that vanishes now must not come back as a file.
+        let device = matches!(place, Some(Place::Node { kind: Kind::Block | Kind::Char, .. }));
+        let open = open_target(path, &OpenHow { create: how.create && !device, ..*how })?;
         if how.write {
             // The node may have been exchanged since; what is open now is what counts.
             self.check_writable(path, how, open.facts.kind, open.facts.device)?;

@@ -68,8 +68,8 @@ impl OpenHow {
     }
 }
 
-/// Why direct I/O with these requests will be refused with `EINVAL`, as a sentence; `None` if nothing speaks against it,
-/// or the system does not tell. Requests lie at multiples of `unit_bytes`, buffers at multiples of `memory_bytes`.
+/// Why direct I/O with these requests will be refused with `EINVAL`, as a sentence; `None` if nothing speaks against
+/// it, or the system does not tell. Requests lie at multiples of `unit_bytes`, buffers at multiples of `memory_bytes`.
 pub fn direct_mismatch(facts: &Facts, unit_bytes: u64, memory_bytes: u64) -> Option<String> {
     let DioAlign { memory_bytes: memory, offset_bytes: offset } = facts.dio?;
     if offset == 0 {
@@ -167,8 +167,8 @@ fn hint(path: &Path, how: &OpenHow, errno: Errno) -> String {
     }
 }
 
-/// `O_DIRECT` was refused: by which file system, and what it would take. Looked at through the folder if the file itself
-/// cannot be opened.
+/// `O_DIRECT` was refused: by which file system, and what it would take. Looked at through the folder if the file
+/// itself cannot be opened.
 fn direct_hint(path: &Path) -> String {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Ok(open) = File::open(path).or_else(|_| File::open(folder)) else { return "use direct=0".into() };

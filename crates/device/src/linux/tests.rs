@@ -129,10 +129,7 @@ fn what_is_in_use_is_refused_for_its_reason() {
     let machine = machine();
     let tree = machine.tree();
     let rows = [
-        (
-            "8:0",
-            "it is what loop1 reads and writes; its partition sda1 is mounted at /boot dir; its partition sda2 is held by",
-        ),
+        ("8:0", "it is what loop1 reads and writes; its partition sda1 is mounted at /boot dir; its partition sda2 is"),
         ("8:1", "it is mounted at /boot dir"),
         ("8:2", "it is held by dm-0"),
         ("8:3", "sda, the disk that sda3 is on, is what loop1 reads and writes"),

@@ -27,8 +27,8 @@ fn lvm(extent: &Extent) -> io::Result<Option<Signature>> {
     Ok(None)
 }
 
-/// Linux RAID: version 1 stands at the start (1.1), 4 KiB in (1.2) or 8 KiB before the end, rounded down to 4 KiB (1.0);
-/// version 0.90 in the last whole 64 KiB.
+/// Linux RAID: version 1 stands at the start (1.1), 4 KiB in (1.2) or 8 KiB before the end, rounded down to 4 KiB
+/// (1.0); version 0.90 in the last whole 64 KiB.
 fn md(extent: &Extent) -> io::Result<Option<Signature>> {
     const MAGIC: u32 = 0xa92b_4efc;
     let near_end = (extent.len & !4095).checked_sub(8192);
