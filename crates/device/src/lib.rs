@@ -1,8 +1,8 @@
 //! The tree of disks, what is on them, and the guard: the only place that opens a job's target.
 //!
 //! Nothing is destroyed by accident. Before any job starts, [`Guard::admit`] looks at every target of the run: what
-//! kind of node it is, whether something uses it, and what it holds. Only then, and only through [`Guard::open`], does a
-//! worker get a descriptor.
+//! kind of node it is, whether something uses it, and what it holds. Only then, and only through [`Guard::open`], does
+//! a worker get a descriptor.
 //!
 //! The rules, for a target that is to be written, trimmed or driven by pass-through commands:
 //!
