@@ -173,6 +173,8 @@ pub struct Caps {
     pub extends: bool,
     /// Time in this engine is virtual (`sim`).
     pub virtual_time: bool,
+    /// The I/O is done by threads that the engine's library starts; their CPU time belongs to the job (`posixaio`).
+    pub helper_threads: bool,
 }
 
 /// Whether an engine can run here.

@@ -2,7 +2,8 @@
 
 use crate::api::{Availability, Caps, EngineConfig, EngineError, EngineSpec, Instance};
 
-const CAPS: Caps = Caps { synchronous: false, diskless: false, extends: true, virtual_time: false };
+const CAPS: Caps =
+    Caps { synchronous: false, diskless: false, extends: true, virtual_time: false, helper_threads: false };
 
 /// `libaio`.
 pub(crate) const LIBAIO: EngineSpec = EngineSpec {

@@ -25,7 +25,7 @@ use crate::flight::{Flight, drain, drop_deadline, over};
 /// The registry's row.
 pub(crate) const SPEC: EngineSpec = EngineSpec {
     name: "io_uring",
-    caps: Caps { synchronous: false, diskless: false, extends: true, virtual_time: false },
+    caps: Caps { synchronous: false, diskless: false, extends: true, virtual_time: false, helper_threads: false },
     doc: "Linux's io_uring",
     availability,
     make,

@@ -15,6 +15,7 @@ use crate::collect::{Collected, Times, collect};
 use crate::disks::Disks;
 use crate::error::RunError;
 use crate::gate::Gate;
+use crate::helpers::HelperThreads;
 use crate::layout::{lay_out, layout_need};
 use crate::live::{Live, State};
 use crate::plan::{Plan, WorkerPlan};
@@ -209,6 +210,7 @@ impl<'a> Run<'a> {
             // Readiness costs no virtual time: the baton alone orders the workers.
             gate.open();
         }
+        let helpers = HelperThreads::watch(plan, &members);
         for &index in &members {
             self.start(index, &gate);
         }
@@ -221,6 +223,7 @@ impl<'a> Run<'a> {
             }
             self.look_after(&members, &gate);
             if members.iter().all(|&index| self.lives[index].has_ended()) {
+                helpers.share_out(&self.lives, &members);
                 return self.signal.is_none();
             }
             if self.given_up(&members) {

@@ -12,6 +12,7 @@ mod error;
 mod execute;
 mod gate;
 pub mod generate;
+mod helpers;
 mod layout;
 mod live;
 pub mod pace;

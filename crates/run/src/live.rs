@@ -88,7 +88,9 @@ pub(crate) struct LivePaced {
 pub struct Ending {
     /// CPU time, switches and faults since measuring began.
     pub usage: Usage,
-    /// CPU time, nanoseconds, of helper threads that worked for this worker (posixaio).
+    /// The same over the whole life of the thread.
+    pub life_usage: Usage,
+    /// First error.
     pub error: Option<RunError>,
     /// What the engine was granted.
     pub engine_used: Vec<String>,
@@ -232,6 +234,16 @@ impl Live {
         let names = ["read", "write", "trim", "fsync", "fdatasync"];
         let name = names.get((packed & 0xff).checked_sub(1)? as usize)?;
         Some((name, (packed >> 8) as FileId, self.current_offset.load(Relaxed)))
+    }
+
+    /// How long an ended worker was measured, and how long it did I/O (with the ramp), nanoseconds.
+    pub(crate) fn windows_ns(&self) -> (u64, u64) {
+        let end_ns = self.end_ns.load(Relaxed);
+        let since = |start: &AtomicU64| match start.load(Relaxed) {
+            0 => 0,
+            start_ns => end_ns.saturating_sub(start_ns),
+        };
+        (since(&self.measure_start_ns), since(&self.io_start_ns))
     }
 
     /// Forgets all that was counted: the end of the ramp. Called by the worker.

@@ -77,6 +77,7 @@ fn live_and_end(birth: Birth) {
         }
     }))
     .unwrap_or_else(|panic| Ending { error: Some(panic_error(&birth.plan, &*panic)), ..Ending::default() });
+    let ending = Ending { life_usage: thread_usage(), ..ending };
     if let Time::Virtual(world) = &birth.time {
         world.leave(number);
     }
