@@ -22,6 +22,19 @@ mod tests {
         assert_eq!(ctime(0, &east), "Thu Jan  1 02:00:00 1970");
     }
 
+    /// `TZ=America/New_York` is looked up in the system's own database: five hours behind in winter, four in summer.
+    #[test]
+    #[allow(clippy::print_stdout, reason = "a skip must be seen")]
+    fn zones_come_from_the_system_s_database() {
+        if !std::path::Path::new("/usr/share/zoneinfo/America/New_York").exists() {
+            println!("SKIP: /usr/share/zoneinfo (apt-get install tzdata)");
+            return;
+        }
+        let zone = TimeZone::get("America/New_York").unwrap();
+        assert_eq!(ctime(1_796_067_549_119, &zone), "Mon Nov 30 14:39:09 2026");
+        assert_eq!(ctime(1_782_000_000_000, &zone), "Sat Jun 20 20:00:00 2026");
+    }
+
     #[test]
     fn no_time_is_too_far() {
         assert!(ctime(i64::MAX, &TimeZone::UTC).ends_with(" 9999"));

@@ -150,6 +150,13 @@ fn a_tail_shorter_than_a_block_is_left_out() {
 }
 
 #[test]
+fn a_block_of_four_gibibytes_fits_nowhere_and_is_not_cut() {
+    for words in ["--rw=read", "--rw=randread", "--rw=randread --norandommap"] {
+        assert_eq!(Offsets::new(&spec(&format!("{words} --bs=4294967296"), 0, 1 << 40)).next(Read), None, "{words}");
+    }
+}
+
+#[test]
 fn reads_and_writes_of_one_file_share_its_blocks() {
     for blocks in [1u64, 2, 3, 5, 7, 100, 4095, 4096, 4097, 10_007] {
         let mut offsets = Offsets::new(&spec("--rw=randrw --bs=512", 512 * 9, blocks * 512 + 511));

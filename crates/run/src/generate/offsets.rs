@@ -28,7 +28,7 @@ pub struct OffsetSpec {
     /// Size of the whole file or device: a sequence with holes (`rw=read:N`) whose next position is at or past it begins
     /// again at the region's start, while one that only leaves the region ends the pass. At least the region's end.
     pub file_bytes: u64,
-    /// Block size per direction, at most `u32::MAX`; 0 for a direction that the job does not use.
+    /// Block size per direction; 0 for a direction that the job does not use. One above `u32::MAX` fits nowhere.
     pub block_bytes: [u64; 3],
     /// Random offsets are multiples of this, counted from the region's start; 0 stands for the block size.
     pub align_bytes: [u64; 3],
@@ -129,6 +129,8 @@ enum Kind {
 impl Offsets {
     /// At the first pass's first block.
     pub fn new(spec: &OffsetSpec) -> Self {
+        let block_bytes = spec.block_bytes.map(|bytes| if bytes > u64::from(u32::MAX) { 0 } else { bytes });
+        let spec = &OffsetSpec { block_bytes, ..spec.clone() };
         if !spec.random {
             return Offsets { kind: Kind::Sequential(Sequential::new(spec)) };
         }
