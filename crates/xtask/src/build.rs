@@ -75,6 +75,13 @@ pub(crate) fn everything(workspace: &Workspace) -> Result<Built> {
     Ok(built)
 }
 
+/// Builds the binary as people run it and returns its path.
+pub(crate) fn release(workspace: &Workspace) -> Result<PathBuf> {
+    let built = cargo_build(workspace, &["build", "--package", "iostrata", "--bins", "--release"])?;
+    let binary = built.binaries.into_iter().find(|(name, _)| name == "iostrata");
+    Ok(binary.context("the release build made no `iostrata`")?.1)
+}
+
 fn cargo_build(workspace: &Workspace, words: &[&str]) -> Result<Built> {
     let mut command = workspace.cargo(words);
     command.args(["--locked", "--message-format=json-render-diagnostics"]).stderr(Stdio::inherit());

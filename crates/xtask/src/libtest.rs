@@ -2,7 +2,7 @@
 //!
 //! The project's convention: a test that cannot run prints one line `SKIP: <what is missing> (<how to get it>)` and
 //! returns. Run with `--show-output`, the harness prints each test's output under its name, so every skip is
-//! counted as that and not as a pass.
+//! counted as that and not as a pass. One that wrote past the harness, straight to standard error, counts too.
 
 use crate::ledger::{Ledger, Skip};
 
@@ -13,7 +13,7 @@ const SKIP: &str = "SKIP: ";
 pub(crate) fn read(program: &str, output: &str) -> Option<Ledger> {
     let mut ledger = Ledger::default();
     let (mut passed, mut failed, mut summaries) = (0, 0, 0);
-    let mut skipped_passes = 0;
+    let (mut skipped_passes, mut loose) = (0, 0);
     let mut section: Option<&str> = None;
     for line in output.lines() {
         if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
@@ -23,14 +23,22 @@ pub(crate) fn read(program: &str, output: &str) -> Option<Ledger> {
             failed += count(summary, "failed")?;
             summaries += 1;
             section = None;
-        } else if let Some((name, outcome)) = verdict(line) {
+        } else if let Some((name, outcome)) = verdict(line)
+            && !outcome.starts_with(SKIP)
+        {
             match outcome {
                 "FAILED" => ledger.failed.push(format!("{program}: {name}")),
                 _ if outcome.starts_with("ignored") => ledger.skipped.push(ignored(program, name, outcome)),
                 _ => {}
             }
-        } else if let (Some(name), Some(reason)) = (section, line.strip_prefix(SKIP)) {
-            let what = format!("{program}: {name}");
+        } else if let Some((name, reason)) = skip_line(line, section) {
+            let what = name.map_or_else(
+                || {
+                    loose += 1;
+                    format!("{program}: (unnamed {loose})")
+                },
+                |name| format!("{program}: {name}"),
+            );
             let known = ledger.failed.contains(&what) || ledger.skipped.iter().any(|skip| skip.what == what);
             if !known {
                 let (missing, remedy) = split_reason(reason);
@@ -50,6 +58,15 @@ pub(crate) fn read(program: &str, output: &str) -> Option<Ledger> {
 /// `test NAME ... OUTCOME`.
 fn verdict(line: &str) -> Option<(&str, &str)> {
     line.strip_prefix("test ")?.rsplit_once(" ... ")
+}
+
+/// `SKIP: REASON`, under the name of a test or, from one that wrote past the harness, under none or after its name.
+fn skip_line<'o>(line: &'o str, section: Option<&'o str>) -> Option<(Option<&'o str>, &'o str)> {
+    if let Some(reason) = line.strip_prefix(SKIP) {
+        return Some((section, reason));
+    }
+    let (name, outcome) = verdict(line)?;
+    Some((Some(name), outcome.strip_prefix(SKIP)?))
 }
 
 /// The number before `word` in `ok. 3 passed; 0 failed; …`.
@@ -137,8 +154,18 @@ test result: FAILED. 2 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; 
     }
 
     #[test]
-    fn a_skip_line_that_no_test_printed_is_no_skip() {
-        let output = "SKIP: loose (line)\ntest result: ok. 1 passed; 0 failed; 0 ignored\n";
-        assert_eq!(read("os", output).unwrap().line(), "1 passed, 0 failed, 0 skipped");
+    fn a_skip_written_past_the_harness_counts() {
+        let loose = "SKIP: root (sudo)\ntest a ... ok\ntest result: ok. 1 passed; 0 failed; 0 ignored\n";
+        assert_eq!(read("os", loose).unwrap().line(), "0 passed, 0 failed, 1 skipped");
+        let torn = "test a ... SKIP: root (sudo)\nok\ntest result: ok. 1 passed; 0 failed; 0 ignored\n";
+        let ledger = read("os", torn).unwrap();
+        assert_eq!((ledger.passed, &*ledger.skipped[0].what), (0, "os: a"));
+    }
+
+    #[test]
+    fn a_test_that_skips_several_things_is_one_skipped_test() {
+        let output = "---- a stdout ----\nSKIP: xfs (x)\nSKIP: btrfs (y)\n\ntest result: ok. 1 passed; 0 failed;\n";
+        let ledger = read("os", output).unwrap();
+        assert_eq!(ledger.line(), "0 passed, 0 failed, 1 skipped");
     }
 }

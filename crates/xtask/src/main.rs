@@ -4,6 +4,7 @@
 //! chore goes through (stages, Debian packages, arrows between crates) is a table at the top of that file.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "talking to the terminal is what this program does")]
 
+mod bench;
 mod build;
 mod ledger;
 mod libtest;
@@ -11,6 +12,7 @@ mod macos;
 mod packages;
 mod process;
 mod session;
+mod soak;
 mod test;
 mod tidy;
 mod toolchain;
@@ -43,6 +45,16 @@ const CHORES: &[Chore] = &[
         word: "macos-check",
         usage: "macos-check                                        type-checks every crate for macOS",
         run: macos::run,
+    },
+    Chore {
+        word: "bench",
+        usage: "bench [--rounds N] [--case NAME]…                  CPU per I/O beside Debian's fio, as a page",
+        run: bench::run,
+    },
+    Chore {
+        word: "soak",
+        usage: "soak [--minutes N] [--stage NAME]…                 the tests again and again, until one fails",
+        run: soak::run,
     },
 ];
 

@@ -8,7 +8,7 @@ use crate::ledger::Ledger;
 use crate::process::{self, succeeds};
 use crate::session::{Session, judged};
 use crate::workspace::Workspace;
-use crate::{build, macos, packages, tidy, toolchain};
+use crate::{bench, build, macos, packages, tidy, toolchain};
 
 /// A stage: its name for `--stage`, what it shows when it starts, and what carries it out.
 struct Stage {
@@ -37,6 +37,11 @@ const STAGES: &[Stage] = &[
     },
     Stage { name: "servers", about: "real servers and a browser", run: |session| session.run_group("servers") },
     Stage { name: "macos", about: "every crate type-checks for macOS", run: |session| macos::stage(session.workspace) },
+    Stage {
+        name: "callgrind",
+        about: "instructions per I/O of the release build",
+        run: |session| bench::callgrind::stage(session.workspace),
+    },
 ];
 
 /// Documentation examples are compiled one by one.
