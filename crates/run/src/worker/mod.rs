@@ -336,14 +336,8 @@ fn make_arena(plan: &WorkerPlan, depth: u32) -> Result<Arc<SlotArena>, RunError>
 fn make_feed(plan: &WorkerPlan, streams: &Streams) -> Feed {
     let job = &plan.job;
     let offsets = plan.files.iter().enumerate().map(|(index, file)| {
-        // A random job that transfers less than its region stays in the beginning of it, as in fio.
-        let region_bytes = if job.workload.random && !job.time_based && plan.files.len() == 1 {
-            file.region_bytes.min(plan.io_bytes.next_multiple_of(crate::plan::smallest_block(job)))
-        } else {
-            file.region_bytes
-        };
         let key = streams.file_offsets(index as u64);
-        Offsets::new(&OffsetSpec::for_job(job, file.region_start, region_bytes, file.file_bytes, key))
+        Offsets::new(&OffsetSpec::for_job(job, file.region_start, file.region_bytes, file.file_bytes, key))
     });
     let limits = FeedLimits {
         bytes: if job.time_based { u64::MAX } else { plan.io_bytes },
