@@ -145,10 +145,8 @@ impl<'a> Run<'a> {
             if need.files.is_empty() {
                 continue;
             }
-            if need.fill_bytes > 0 {
-                let (files, total_bytes) = (need.files.len(), need.total_bytes);
-                sink.event(Event::Layout { job: &worker.job.name, files, total_bytes });
-            }
+            let (files, total_bytes) = (need.files.len(), need.total_bytes);
+            sink.event(Event::Layout { job: &worker.job.name, files, total_bytes });
             if let Err(error) = self.lay_out_worker(worker, &need, sink) {
                 self.fault(index, error);
             }

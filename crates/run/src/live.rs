@@ -173,7 +173,7 @@ impl Live {
         Live {
             lock: SeqLock::default(),
             directions: [direction(workload.reads), direction(workload.writes), direction(workload.trims)],
-            sync: LiveLatency::new(true),
+            sync: LiveLatency::new(job.fsync_every > 0 || job.fdatasync_every > 0),
             sync_ios: LiveCounter::default(),
             depth_counts: Default::default(),
             submit_counts: Default::default(),

@@ -135,10 +135,10 @@ fn run_jobs(arguments: &[OsString], invocation: &Invocation, as_fio: bool, signa
     execute(&plan, context, &mut watch);
     let Some(result) = watch.result.take() else { bail!("the run ended without a result; please report it") };
     let saved = save.map_or(Ok(()), |save| save.write(&iostrata_result::to_json(&result)));
-    for worker in &result.workers {
-        if let Some(line) = text::error_line(worker, &render) {
-            complain(&line);
-        }
+    if !(normal && destination == Destination::Stdout) {
+        // The normal text has these lines itself.
+        let errors = result.workers.iter().filter_map(|worker| text::error_line(worker, &render));
+        errors.for_each(|line| complain(&line));
     }
     let document = document(&result, &tool.formats, &watch, &render);
     destination.write(&document).and(saved)?;
