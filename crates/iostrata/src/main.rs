@@ -8,8 +8,11 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// The subcommands that exist; everything else is a fio command line.
-const SUBCOMMANDS: &[(&str, fn(&[OsString]) -> ExitCode)] =
-    &[("run", |arguments| commands::run::run(arguments, false)), ("quick", commands::quick::run)];
+const SUBCOMMANDS: &[(&str, fn(&[OsString]) -> ExitCode)] = &[
+    ("run", |arguments| commands::run::run(arguments, false)),
+    ("quick", commands::quick::run),
+    ("generate", commands::generate::run),
+];
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os();

@@ -1,4 +1,5 @@
 //! The subcommands, one file each.
 
+pub(crate) mod generate;
 pub(crate) mod quick;
 pub(crate) mod run;
