@@ -86,6 +86,11 @@ const NEVER: u64 = u64::MAX;
 pub fn execute(plan: &Plan, context: Context, sink: &mut dyn Sink) {
     let mut run = Run::new(plan, context);
     sink.event(Event::Planned(plan));
+    for (index, worker) in plan.workers.iter().enumerate() {
+        if let Some(fault) = &worker.fault {
+            run.fault(index, fault.clone());
+        }
+    }
     let laid_out = run.lay_out_all(sink);
     if laid_out && !plan.workers.iter().all(|worker| worker.job.create_only) {
         for stage in 0..plan.stages() {
@@ -201,6 +206,9 @@ impl<'a> Run<'a> {
         let plan = self.plan;
         let of_stage = |&index: &usize| plan.workers[index].stage == stage && !self.lives[index].has_ended();
         let members: Vec<usize> = (0..plan.workers.len()).filter(of_stage).collect();
+        if members.is_empty() {
+            return true;
+        }
         let gate = Arc::new(Gate::default());
         if let Time::Virtual(world) = &self.time {
             let begin_ns = self.virtual_now_ns();

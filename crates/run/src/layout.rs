@@ -29,7 +29,7 @@ pub(crate) struct LayoutNeed {
 }
 
 /// Whether the job's files must hold data before it starts (else a write creates it).
-fn needs_data(job: &Job) -> bool {
+pub(crate) fn needs_data(job: &Job) -> bool {
     job.workload.reads || job.overwrite || !job.workload.writes
 }
 

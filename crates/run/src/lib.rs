@@ -18,6 +18,7 @@ mod live;
 pub mod pace;
 mod plan;
 mod progress;
+mod regions;
 mod worker;
 
 pub use collect::{facts, workload_name};

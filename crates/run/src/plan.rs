@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use iostrata_engine::EngineSpec;
-use iostrata_os::file::{Facts, Kind, facts_at};
-use iostrata_spec::{Job, Seed, Size};
+use iostrata_os::file::{Kind, facts_at};
+use iostrata_spec::{Job, Seed};
 
 use crate::error::RunError;
+use crate::generate::Streams;
+use crate::regions::{MadeFiles, Regions};
 
 /// One file of one worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +51,8 @@ pub struct WorkerPlan {
     pub io_bytes: u64,
     /// Seed of the run's random streams.
     pub seed: u64,
+    /// What keeps it from starting, known before anything is touched. The other workers run, as in fio.
+    pub fault: Option<RunError>,
 }
 
 /// The whole run.
@@ -70,9 +74,13 @@ impl Plan {
 /// The seed that `randrepeat=1` stands for.
 const REPEAT_SEED: u64 = 0x89;
 
-/// Makes the plan. Every fault of every job is reported, not only the first.
+/// Makes the plan.
 ///
-/// `fresh_seed` is used by jobs with `randrepeat=0`.
+/// `fresh_seed` is used by jobs with `randrepeat=0`. A job whose files are at fault gets workers with that fault.
+///
+/// # Errors
+/// What no run can begin with: an engine that is not there, a folder that does not exist. All of them, not only the
+/// first.
 pub fn plan(
     jobs: &[Job],
     find_engine: impl Fn(&str) -> Option<&'static EngineSpec>,
@@ -80,6 +88,7 @@ pub fn plan(
 ) -> Result<Plan, Vec<RunError>> {
     let mut plan = Plan::default();
     let mut errors = Vec::new();
+    let mut made = MadeFiles::default();
     let (mut group, mut stage) = (0, 0);
     for (index, job) in jobs.iter().enumerate() {
         if index > 0 && (job.stonewall || job.new_group) {
@@ -96,6 +105,10 @@ pub fn plan(
             errors.push(RunError::job(job, format!("ioengine={} cannot run here: {why}", job.engine)));
             continue;
         }
+        if let Some(missing) = job.directories.iter().find(|directory| !directory.is_dir()) {
+            errors.push(RunError::job(job, format!("{} is not a directory", missing.display())));
+            continue;
+        }
         let job = Arc::new(job.clone());
         let seed = match job.seed {
             Seed::Repeat => REPEAT_SEED,
@@ -103,32 +116,26 @@ pub fn plan(
             Seed::Fresh => fresh_seed,
         };
         for clone in 0..job.clones {
-            match files_of(&job, engine, clone) {
-                Ok(files) => {
-                    let region: u64 = files.iter().map(|file| file.region_bytes).sum();
-                    let io_bytes = match job.io_size {
-                        None => region,
-                        Some(Size::Bytes(bytes)) => bytes,
-                        Some(Size::Percent(percent)) => share(region, percent),
-                    };
-                    plan.workers.push(WorkerPlan {
-                        engine,
-                        job_index: index as u32,
-                        clone,
-                        thread_number: plan.workers.len() as u32 + 1,
-                        group,
-                        stage,
-                        files,
-                        io_bytes,
-                        seed,
-                        job: Arc::clone(&job),
-                    });
-                }
-                Err(error) => {
-                    errors.push(error);
-                    break;
-                }
-            }
+            let thread_number = plan.workers.len() as u32 + 1;
+            let (regions, fault) =
+                match Regions::of(&job, engine, clone, Streams::new(seed, thread_number.into()), &made) {
+                    Ok(regions) => (regions, None),
+                    Err(error) => (Regions::default(), Some(error)),
+                };
+            made.note(&job, &regions.files);
+            plan.workers.push(WorkerPlan {
+                engine,
+                job_index: index as u32,
+                clone,
+                thread_number,
+                group,
+                stage,
+                files: regions.files,
+                io_bytes: regions.io_bytes,
+                seed,
+                job: Arc::clone(&job),
+                fault,
+            });
         }
     }
     let virtual_workers = plan.workers.iter().filter(|worker| worker.engine.caps.virtual_time).count();
@@ -141,11 +148,6 @@ pub fn plan(
         ));
     }
     if errors.is_empty() { Ok(plan) } else { Err(errors) }
-}
-
-/// `percent` of `bytes`.
-fn share(bytes: u64, percent: u32) -> u64 {
-    (u128::from(bytes) * u128::from(percent) / 100) as u64
 }
 
 /// The names of a clone's files, by `filename`, `directory`, `filename_format` and `nrfiles`.
@@ -195,95 +197,4 @@ fn expand_format(format: &str, section: &str, clone: u32, file: u32) -> String {
     }
     expanded.push_str(rest);
     expanded
-}
-
-/// Sizes and regions of a clone's files.
-fn files_of(job: &Job, engine: &EngineSpec, clone: u32) -> Result<Vec<FilePlan>, RunError> {
-    let names = file_names(job, clone);
-    let count = names.len() as u64;
-    let mut files = Vec::with_capacity(names.len());
-    for path in names {
-        let facts = if engine.caps.diskless { None } else { existing(job, &path)? };
-        files.push(region(job, clone, count, path, facts)?);
-    }
-    let region: u64 = files.iter().map(|file| file.region_bytes).sum();
-    let smallest = smallest_block(job);
-    if region < smallest {
-        return Err(RunError::job(
-            job,
-            format!(
-                "the block size ({smallest} bytes) is larger than the data to work on ({region} bytes): give a larger \
-                 size= or a smaller bs="
-            ),
-        ));
-    }
-    Ok(files)
-}
-
-/// The smallest block of the directions in use, bytes.
-pub(crate) fn smallest_block(job: &Job) -> u64 {
-    let used = [job.workload.reads, job.workload.writes, job.workload.trims];
-    job.block_size.to_array().into_iter().zip(used).filter(|(_, used)| *used).map(|(size, _)| size).min().unwrap_or(1)
-}
-
-/// What is there already; `None` if nothing is.
-fn existing(job: &Job, path: &Path) -> Result<Option<Facts>, RunError> {
-    match facts_at(path) {
-        Ok(facts) if facts.kind == Kind::Directory => Err(RunError::job(
-            job,
-            format!("{} is a directory: name a file in it, or give directory={0}", path.display()),
-        )),
-        Ok(facts) => Ok(Some(facts)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(RunError::system(job, Some(path), "stat", &error)),
-    }
-}
-
-fn region(job: &Job, clone: u32, count: u64, path: PathBuf, facts: Option<Facts>) -> Result<FilePlan, RunError> {
-    let kind = facts.as_ref().map(|facts| facts.kind);
-    let existing_bytes = facts.as_ref().map_or(0, |facts| facts.size_bytes);
-    // A device cannot grow, and a file that nobody sized is taken as it is.
-    let fixed_bytes = (kind == Some(Kind::Block)).then_some(existing_bytes);
-    let asked_bytes = match (job.file_size, job.size) {
-        (Some((smallest, _)), _) => Some(smallest),
-        (None, Some(Size::Bytes(bytes))) => Some(bytes / count),
-        (None, Some(Size::Percent(percent))) => Some(share(existing_bytes, percent)),
-        (None, None) => None,
-    };
-    let whole = fixed_bytes.or((existing_bytes > 0).then_some(existing_bytes)).or(asked_bytes).unwrap_or(0);
-    let align = smallest_block(job).max(1);
-    let start_of = |size: Size| match size {
-        Size::Bytes(bytes) => bytes,
-        Size::Percent(percent) => share(whole, percent).next_multiple_of(align),
-    };
-    let start = start_of(job.offset).saturating_add(start_of(job.offset_increment).saturating_mul(u64::from(clone)));
-    let length = match (asked_bytes, fixed_bytes) {
-        (Some(asked), Some(device)) => asked.min(device.saturating_sub(start)),
-        (Some(asked), None) => asked,
-        (None, Some(device)) => device.saturating_sub(start),
-        (None, None) => existing_bytes.saturating_sub(start),
-    };
-    if length == 0 {
-        return Err(match (asked_bytes, kind) {
-            (None, None) => RunError::job_errno(
-                job,
-                libc::EINVAL,
-                format!("you need to specify size=: {} does not exist and no size= is given", path.display()),
-            ),
-            (None, Some(_)) if existing_bytes == 0 => RunError::job_errno(
-                job,
-                libc::EINVAL,
-                format!("you need to specify size=: {} is empty", path.display()),
-            ),
-            _ => RunError::job_errno(
-                job,
-                libc::EINVAL,
-                format!("nothing to do in {}: it ends before offset {start}", path.display()),
-            ),
-        });
-    }
-    // A percentage is cut to whole blocks, as fio does.
-    let length =
-        if matches!(job.size, Some(Size::Percent(_))) && length > align { length - length % align } else { length };
-    Ok(FilePlan { path, region_start: start, region_bytes: length, file_bytes: start.saturating_add(length), kind })
 }

@@ -4,7 +4,7 @@ mod coverage;
 mod mix;
 mod offsets;
 mod permutation;
-mod random;
+pub(crate) mod random;
 mod sequential;
 
 pub use mix::Mix;

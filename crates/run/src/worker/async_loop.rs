@@ -188,10 +188,7 @@ impl AsyncLoop {
         if !self.again.is_empty() {
             return Ok(None);
         }
-        Ok(Some(match dry {
-            Dry::Pass => PassEnd::Pass,
-            Dry::Loop => PassEnd::Loop,
-        }))
+        Ok(Some(PassEnd::Pass))
     }
 
     /// Hands the batch to the engine, all of it: where the system takes only a part, the rest follows after a reap.

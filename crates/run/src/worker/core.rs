@@ -46,10 +46,8 @@ impl Slot {
 /// Why a pass over the files came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PassEnd {
-    /// Every block was done; another pass may follow.
+    /// Every block was done, or as much as the pass may do; another may follow.
     Pass,
-    /// One loop of the job has done all it was asked for.
-    Loop,
     /// Time is over, somebody asked to stop, or an error ended it.
     Stop,
 }

@@ -32,16 +32,18 @@ impl Planned {
 pub(super) enum Dry {
     /// The files were gone through once; [`Feed::restart`] begins another pass.
     Pass,
-    /// One loop of the job has planned all its bytes or I/Os; [`Feed::renew`] begins another.
-    Loop,
+    /// The pass has planned all the bytes or I/Os that it may; [`Feed::restart`] begins another.
+    Limit,
 }
 
 /// What the feed needs to know of its job.
 pub(super) struct FeedLimits {
-    /// Bytes in one loop of the job (`u64::MAX`: no such end).
+    /// Bytes in one pass (`u64::MAX`: no such end).
     pub(super) bytes: u64,
-    /// I/Os in one loop of the job (`u64::MAX`: no such end).
+    /// I/Os in one pass (`u64::MAX`: no such end).
     pub(super) ios: u64,
+    /// `loops`: so many times as much in all passes together.
+    pub(super) loops: u32,
     /// `fsync` after this many writes, 0 = never.
     pub(super) fsync_every: u32,
     /// `fdatasync` after this many writes, 0 = never.
@@ -65,6 +67,9 @@ pub(super) struct Feed {
     paired: bool,
     bytes_left: u64,
     ios_left: u64,
+    /// What later passes may have.
+    bytes_later: u64,
+    ios_later: u64,
     limits: FeedLimits,
     syncs: Option<Syncs>,
     /// Where the pass came to its end.
@@ -125,6 +130,8 @@ impl Feed {
             paired,
             bytes_left: limits.bytes,
             ios_left: limits.ios,
+            bytes_later: limits.bytes.saturating_mul(u64::from(limits.loops) - 1),
+            ios_later: limits.ios.saturating_mul(u64::from(limits.loops) - 1),
             limits,
             syncs,
             dried: None,
@@ -139,6 +146,8 @@ impl Feed {
     ///
     /// Returns false, and stays dry, if the pass that ended planned nothing: another would not either.
     pub(super) fn restart(&mut self, repeat: bool) -> bool {
+        share_out(&mut self.bytes_left, &mut self.bytes_later, self.limits.bytes);
+        share_out(&mut self.ios_left, &mut self.ios_later, self.limits.ios);
         self.begin_pass(|files, _| files.iter_mut().for_each(|file| file.restart(repeat)))
     }
 
@@ -164,17 +173,18 @@ impl Feed {
         true
     }
 
-    /// Begins another loop of the job: its limits count anew.
-    pub(super) fn renew(&mut self) {
-        self.bytes_left = self.limits.bytes;
-        self.ios_left = self.limits.ios;
+    /// Whether the passes so far planned less than one loop's bytes and may plan more: `io_size` above the size of the
+    /// files takes several passes.
+    pub(super) fn owes_bytes(&self) -> bool {
+        let later = self.limits.bytes.saturating_mul(u64::from(self.limits.loops) - 1);
+        self.bytes_left.saturating_add(self.bytes_later) > later && (self.ios_left > 0 || self.ios_later > 0)
     }
 
     /// The next request. `wanted` overrides the mix of a mixed job (its pacer decides).
     #[inline]
     pub(super) fn next(&mut self, wanted: Option<Direction>) -> Result<Planned, Dry> {
         if self.bytes_left == 0 || self.ios_left == 0 {
-            return Err(Dry::Loop);
+            return Err(Dry::Limit);
         }
         if let Some(sync) = self.syncs.as_mut().and_then(Syncs::due) {
             return Ok(sync);
@@ -241,6 +251,13 @@ impl Feed {
     }
 }
 
+/// What a pass left over goes to later ones, of which the next takes up to its limit.
+fn share_out(left: &mut u64, later: &mut u64, limit: u64) {
+    let pool = left.saturating_add(*later);
+    *left = limit.min(pool);
+    *later = pool - *left;
+}
+
 #[inline]
 fn planned(block: Block, file: FileId, direction: Direction) -> Planned {
     let op = match direction {
@@ -275,7 +292,7 @@ mod tests {
     }
 
     fn limits(bytes: u64) -> FeedLimits {
-        FeedLimits { bytes, ios: u64::MAX, fsync_every: 0, fdatasync_every: 0 }
+        FeedLimits { bytes, ios: u64::MAX, loops: 1, fsync_every: 0, fdatasync_every: 0 }
     }
 
     /// Everything until the feed is dry, as "operation file block".
@@ -299,7 +316,7 @@ mod tests {
         let rules = FeedLimits { fsync_every: 2, ..limits(4 * BLOCK) };
         let (all, dry) = drain(&mut Feed::new(vec![file(4)], writes(), false, rules));
         assert_eq!(all, ["Write 0 0", "Write 0 1", "Sync", "Write 0 2", "Write 0 3"]);
-        assert_eq!(dry, Dry::Loop);
+        assert_eq!(dry, Dry::Limit);
     }
 
     #[test]
@@ -311,16 +328,41 @@ mod tests {
     #[test]
     fn the_last_block_may_reach_over_io_size_as_in_fio() {
         let (all, dry) = drain(&mut Feed::new(vec![file(9)], writes(), false, limits(BLOCK * 2 + 1)));
-        assert_eq!((all.len(), dry), (3, Dry::Loop));
+        assert_eq!((all.len(), dry), (3, Dry::Limit));
     }
 
     #[test]
     fn number_ios_counts_anew_in_each_loop() {
-        let mut feed = Feed::new(vec![file(9)], writes(), false, FeedLimits { ios: 2, ..limits(u64::MAX) });
-        assert_eq!(drain(&mut feed), (vec!["Write 0 0".to_string(), "Write 0 1".to_string()], Dry::Loop));
-        feed.renew();
+        let rules = FeedLimits { ios: 2, loops: 2, ..limits(u64::MAX) };
+        let mut feed = Feed::new(vec![file(9)], writes(), false, rules);
+        assert_eq!(drain(&mut feed), (vec!["Write 0 0".to_string(), "Write 0 1".to_string()], Dry::Limit));
         assert!(feed.restart(true));
         assert_eq!(drain(&mut feed).0, ["Write 0 0", "Write 0 1"]);
+        assert!(!feed.owes_bytes());
+    }
+
+    #[test]
+    fn io_size_above_the_files_takes_passes_until_it_is_reached_and_loops_multiply_only_the_limit() {
+        // Blocks planned in each pass, with files of 4 blocks; fio 3.33 moves the same.
+        for (io_blocks, loops, passes) in [
+            (10, 1, vec![4, 4, 2]),
+            (10, 2, vec![4, 4, 4]),
+            (5, 2, vec![4, 4]),
+            (8, 3, vec![4, 4, 4]),
+            (2, 2, vec![2, 2]),
+        ] {
+            let rules = FeedLimits { loops, ..limits(io_blocks * BLOCK) };
+            let mut feed = Feed::new(vec![file(4)], writes(), false, rules);
+            let mut planned = Vec::new();
+            loop {
+                planned.push(drain(&mut feed).0.len());
+                let looped = planned.len() >= loops as usize;
+                if looped && !feed.owes_bytes() || !feed.restart(true) {
+                    break;
+                }
+            }
+            assert_eq!(planned, passes, "io_size of {io_blocks} blocks, {loops} loops");
+        }
     }
 
     #[test]

@@ -201,6 +201,7 @@ fn passes<C: Clock>(
     let mut asynchronous = AsyncLoop::new(BatchRules::of(job, depth));
     let mut loops_left = job.loops;
     let region_bytes: u64 = plan.files.iter().map(|file| file.region_bytes).sum();
+    let several_passes = plan.io_bytes > region_bytes;
     let result = loop {
         let end = match &mut instance {
             Instance::Sync(engine) => sync_loop::pass(core, engine.as_mut()),
@@ -209,18 +210,12 @@ fn passes<C: Clock>(
                 Err(error) => break Err(engine_fault(plan, &error)),
             },
         };
-        // A loop ends with its bytes, or where the files hold no more whole blocks; but io_size above the size of the
-        // files asks for several passes, and then loops= adds nothing, as in fio.
-        let several_passes = plan.io_bytes > region_bytes;
+        // Each pass is a loop; but io_size above the size of the files takes as many as it needs, and then loops= adds
+        // only what is more, as in fio.
+        loops_left = loops_left.saturating_sub(1);
         let another = match end {
             PassEnd::Stop => false,
-            PassEnd::Pass if several_passes => true,
-            PassEnd::Loop if several_passes => false,
-            PassEnd::Pass | PassEnd::Loop => {
-                loops_left -= 1;
-                core.feed.renew();
-                loops_left > 0
-            }
+            PassEnd::Pass => loops_left > 0 || (several_passes && core.feed.owes_bytes()),
         };
         if !another || !core.feed.restart(job.seed != Seed::Fresh) {
             break Ok(());
@@ -342,6 +337,7 @@ fn make_feed(plan: &WorkerPlan, streams: &Streams) -> Feed {
     let limits = FeedLimits {
         bytes: if job.time_based { u64::MAX } else { plan.io_bytes },
         ios: if job.time_based { u64::MAX } else { job.number_ios.unwrap_or(u64::MAX) },
+        loops: job.loops.max(1),
         fsync_every: job.fsync_every,
         fdatasync_every: job.fdatasync_every,
     };

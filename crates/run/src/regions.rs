@@ -1,0 +1,188 @@
+//! Which part of which file a clone works on, and how many bytes it moves.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use iostrata_engine::EngineSpec;
+use iostrata_os::file::{Kind, facts_at};
+use iostrata_spec::{Fallocate, Job, Size};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::error::RunError;
+use crate::generate::Streams;
+use crate::generate::random::{below, generator};
+use crate::layout::needs_data;
+use crate::plan::{FilePlan, file_names};
+
+/// The files of one clone.
+#[derive(Default)]
+pub(crate) struct Regions {
+    pub(crate) files: Vec<FilePlan>,
+    /// Bytes to transfer in one loop.
+    pub(crate) io_bytes: u64,
+}
+
+/// Sizes of files that the layout of earlier workers makes: later ones find them there.
+#[derive(Default)]
+pub(crate) struct MadeFiles(HashMap<PathBuf, u64>);
+
+/// What lies at a path now, or will once the workers before are laid out.
+#[derive(Clone, Copy, Default)]
+struct Present {
+    kind: Option<Kind>,
+    bytes: u64,
+}
+
+impl MadeFiles {
+    /// Remembers what a job's layout makes. Where nothing but the writes themselves gives a file its size, later workers
+    /// find it empty, as in fio.
+    pub(crate) fn note(&mut self, job: &Job, files: &[FilePlan]) {
+        let sized = needs_data(job) || !matches!(job.fallocate, Fallocate::None | Fallocate::Keep);
+        if job.create_on_open || !sized {
+            return;
+        }
+        for file in files {
+            let bytes = self.0.entry(file.path.clone()).or_default();
+            *bytes = file.file_bytes.max(*bytes);
+        }
+    }
+
+    fn look(&self, job: &Job, path: &Path) -> Result<Present, RunError> {
+        let made_bytes = self.0.get(path).copied();
+        match facts_at(path) {
+            Ok(facts) if facts.kind == Kind::Directory => Err(RunError::job_errno(
+                job,
+                libc::EISDIR,
+                format!("{} is a directory: name a file in it, or give directory={0}", path.display()),
+            )),
+            Ok(facts) => Ok(Present { kind: Some(facts.kind), bytes: facts.size_bytes.max(made_bytes.unwrap_or(0)) }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Ok(Present { kind: made_bytes.map(|_| Kind::Regular), bytes: made_bytes.unwrap_or(0) })
+            }
+            Err(error) => Err(RunError::system(job, Some(path), "stat", &error)),
+        }
+    }
+}
+
+impl Regions {
+    /// Sizes and regions of a clone's files, by what is there and by `size`, `filesize`, `offset`, `offset_increment`
+    /// and `io_size`.
+    pub(crate) fn of(
+        job: &Job,
+        engine: &EngineSpec,
+        clone: u32,
+        streams: Streams,
+        made: &MadeFiles,
+    ) -> Result<Regions, RunError> {
+        let names = file_names(job, clone);
+        let count = names.len() as u64;
+        let mut rng = generator(streams.files);
+        let mut files = Vec::with_capacity(names.len());
+        for path in names {
+            let present = if engine.caps.diskless { Present::default() } else { made.look(job, &path)? };
+            let file_size = job.file_size.map(|range| draw_size(range, smallest_block(job), &mut rng));
+            files.push(region(job, clone, count, path, present, file_size)?);
+        }
+        let region_bytes: u64 = files.iter().map(|file| file.region_bytes).sum();
+        // filesize= says how large the files are; size= then says how much of them the job covers, wherever in them.
+        let covered_bytes = match (job.file_size, job.size) {
+            (Some(_), Some(Size::Bytes(bytes))) => region_bytes.min(bytes),
+            _ => region_bytes,
+        };
+        let smallest = smallest_block(job);
+        if covered_bytes < smallest {
+            return Err(RunError::job(
+                job,
+                format!(
+                    "the block size ({smallest} bytes) is larger than the data to work on ({covered_bytes} bytes): give \
+                     a larger size= or a smaller bs="
+                ),
+            ));
+        }
+        let io_bytes = match job.io_size {
+            None => covered_bytes,
+            Some(Size::Bytes(bytes)) => bytes,
+            Some(Size::Percent(percent)) => share(covered_bytes, percent),
+        };
+        Ok(Regions { files, io_bytes })
+    }
+}
+
+/// A file's size from the range of `filesize`: whole blocks, but at least the lower limit.
+fn draw_size((low, high): (u64, u64), block: u64, rng: &mut Xoshiro256PlusPlus) -> u64 {
+    if low >= high {
+        return low;
+    }
+    let drawn = low + below(rng, high - low + 1);
+    (drawn - drawn % block.max(1)).max(low)
+}
+
+/// The smallest block of the directions in use, bytes.
+pub(crate) fn smallest_block(job: &Job) -> u64 {
+    let used = [job.workload.reads, job.workload.writes, job.workload.trims];
+    job.block_size.to_array().into_iter().zip(used).filter(|(_, used)| *used).map(|(size, _)| size).min().unwrap_or(1)
+}
+
+/// `percent` of `bytes`.
+fn share(bytes: u64, percent: u32) -> u64 {
+    (u128::from(bytes) * u128::from(percent) / 100) as u64
+}
+
+fn region(
+    job: &Job,
+    clone: u32,
+    count: u64,
+    path: PathBuf,
+    present: Present,
+    file_size: Option<u64>,
+) -> Result<FilePlan, RunError> {
+    // A device cannot grow, and a file that nobody sized is taken as it is.
+    let fixed_bytes = (present.kind == Some(Kind::Block)).then_some(present.bytes);
+    let file_size = file_size.map(|bytes| match job.size {
+        Some(Size::Percent(percent)) => share(bytes, percent),
+        _ => bytes,
+    });
+    let asked_bytes = match job.size {
+        _ if file_size.is_some() => None,
+        Some(Size::Bytes(bytes)) => Some(bytes / count),
+        Some(Size::Percent(percent)) => Some(share(present.bytes, percent)),
+        None => None,
+    };
+    let whole_bytes =
+        fixed_bytes.or(file_size).or((present.bytes > 0).then_some(present.bytes)).or(asked_bytes).unwrap_or(0);
+    let align = smallest_block(job).max(1);
+    let start_of = |size: Size| match size {
+        Size::Bytes(bytes) => bytes,
+        Size::Percent(percent) => share(whole_bytes, percent).next_multiple_of(align),
+    };
+    let start = start_of(job.offset).saturating_add(start_of(job.offset_increment).saturating_mul(u64::from(clone)));
+    // A file of a given size ends there, whatever lies behind.
+    let end_bytes = match (fixed_bytes, file_size) {
+        (Some(device), Some(file)) => Some(device.min(file)),
+        (fixed, file) => fixed.or(file),
+    };
+    let length = match (asked_bytes, end_bytes) {
+        (Some(asked), Some(end)) => asked.min(end.saturating_sub(start)),
+        (Some(asked), None) => asked,
+        (None, Some(end)) => end.saturating_sub(start),
+        (None, None) => present.bytes.saturating_sub(start),
+    };
+    if length == 0 {
+        return Err(nothing_to_do(job, &path, present, asked_bytes.or(file_size), start));
+    }
+    // A percentage is cut to whole blocks, as fio does.
+    let length =
+        if matches!(job.size, Some(Size::Percent(_))) && length > align { length - length % align } else { length };
+    let file_bytes = file_size.unwrap_or_else(|| start.saturating_add(length));
+    Ok(FilePlan { path, region_start: start, region_bytes: length, file_bytes, kind: present.kind })
+}
+
+fn nothing_to_do(job: &Job, path: &Path, present: Present, asked_bytes: Option<u64>, start: u64) -> RunError {
+    let path = path.display();
+    let text = match (asked_bytes, present.kind) {
+        (None, None) => format!("you need to specify size=: {path} does not exist and no size= is given"),
+        (None, Some(_)) if present.bytes == 0 => format!("you need to specify size=: {path} is empty"),
+        _ => format!("nothing to do in {path}: it ends before offset {start}"),
+    };
+    RunError::job(job, text)
+}
