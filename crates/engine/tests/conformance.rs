@@ -1,6 +1,7 @@
 //! One suite for all engines: the same stories on every kind of target that this machine has.
 #![allow(unsafe_code)]
 #![allow(clippy::print_stderr)] // a test that is skipped says so
+#![allow(clippy::disallowed_methods)] // targets of its own making need no guard
 
 #[path = "conformance/bench.rs"]
 mod bench;
