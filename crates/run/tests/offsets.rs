@@ -1,6 +1,5 @@
 //! Which blocks a job visits: sequences against what fio 3.33 was seen to do, random orders by what they must cover.
 #![allow(clippy::print_stdout)]
-#![allow(clippy::disallowed_methods)] // writes what it saw, opens no target
 
 mod common;
 

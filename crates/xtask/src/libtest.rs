@@ -51,7 +51,7 @@ pub(crate) fn read(program: &str, output: &str) -> Option<Ledger> {
     while (ledger.failed.len() as u64) < failed {
         ledger.failed.push(format!("{program}: (see its output)"));
     }
-    ledger.passed = u64::checked_sub(passed, skipped_passes)?;
+    ledger.passed = u64::saturating_sub(passed, skipped_passes);
     (summaries > 0).then_some(ledger)
 }
 

@@ -28,7 +28,7 @@ pub(crate) const GROUPS: &[Group] = &[
     Group { stage: "goldens", prefixes: &["golden", "docs"], one_by_one: false, limit: Duration::from_secs(600) },
     Group {
         stage: "conformance",
-        prefixes: &["conformance", "faults", "signals"],
+        prefixes: &["conformance", "faults", "signals", "loop", "real"],
         one_by_one: true,
         limit: Duration::from_secs(1200),
     },
@@ -141,6 +141,7 @@ mod tests {
         assert_eq!(stage_of(Some("parsing")), "unit");
         assert_eq!(stage_of(Some("golden_text")), "goldens");
         assert_eq!(stage_of(Some("faults_disk_full")), "conformance");
+        assert_eq!(stage_of(Some("loop_device")), "conformance");
         assert_eq!(stage_of(Some("differential")), "differential");
     }
 

@@ -27,7 +27,7 @@ const STAGES: &[Stage] = &[
     Stage { name: "goldens", about: "goldens, documentation and its examples", run: goldens },
     Stage {
         name: "conformance",
-        about: "engines, faults and signals on mounts",
+        about: "engines, devices, faults and signals on mounts",
         run: |session| session.run_group("conformance"),
     },
     Stage {

@@ -12,6 +12,7 @@ const UNFINISHED: &[(&str, &str)] = &[
     (concat!("FIX", "ME"), "unfinished"),
     (concat!("XX", "X"), "unfinished"),
     (concat!("#[ign", "ore"), "a test runs, or says `SKIP: what is missing (how to get it)`"),
+    (concat!("SKIP", "PED"), "a test that cannot run says `SKIP: what is missing (how to get it)`"),
     (concat!("allow(dead", "_code"), "dead code is deleted"),
     (concat!("expect(dead", "_code"), "dead code is deleted"),
     (concat!("allow(un", "used"), "what is not used is deleted"),
