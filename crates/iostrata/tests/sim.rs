@@ -25,8 +25,9 @@ const JOB: &[&str] = &[
     "--randseed=7",
 ];
 
-fn report(format: &str, more: &[&str]) -> String {
-    let folder = Folder::new(&format!("sim-{format}"));
+/// `caller` keeps the folders of tests that run at the same time apart.
+fn report(caller: &str, format: &str, more: &[&str]) -> String {
+    let folder = Folder::new(&format!("sim-{caller}-{format}"));
     let format = format!("--output-format={format}");
     let output = run(iostrata(), &[JOB, more, &[&format]].concat(), folder.path());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -36,14 +37,14 @@ fn report(format: &str, more: &[&str]) -> String {
 #[test]
 fn the_same_seed_gives_the_same_report_idle_and_under_load() {
     for format in ["normal", "json+"] {
-        let idle = report(format, &[]);
-        assert_eq!(report(format, &[]), idle);
+        let idle = report("same", format, &[]);
+        assert_eq!(report("same", format, &[]), idle);
         let stop = AtomicBool::new(false);
         let under_load = std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| while !stop.load(Relaxed) {});
             }
-            let text = report(format, &[]);
+            let text = report("same", format, &[]);
             stop.store(true, Relaxed);
             text
         });
@@ -53,8 +54,8 @@ fn the_same_seed_gives_the_same_report_idle_and_under_load() {
 
 #[test]
 fn another_seed_gives_another_report_with_the_same_work() {
-    let other = report("normal", &["--randseed=8"]);
-    let first = report("normal", &[]);
+    let other = report("other", "normal", &["--randseed=8"]);
+    let first = report("other", "normal", &[]);
     assert_ne!(other, first);
     for text in [&first, &other] {
         // 4 workers, 2 s: 4·2·3000 reads and 4·2·1000 writes, up to those that the last instant cuts off.

@@ -207,8 +207,8 @@ fn row(report: &Report<'_>) -> String {
 fn time(ns: u64) -> String {
     match ns {
         0..10_000 => format!("{ns} ns"),
-        10_000..10_000_000 => format!("{:.1} µs", ns as f64 / 1e3),
-        10_000_000..10_000_000_000 => format!("{:.1} ms", ns as f64 / 1e6),
+        10_000..1_000_000 => format!("{:.1} µs", ns as f64 / 1e3),
+        1_000_000..10_000_000_000 => format!("{:.2} ms", ns as f64 / 1e6),
         _ => format!("{:.1} s", ns as f64 / 1e9),
     }
 }
