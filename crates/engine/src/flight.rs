@@ -13,11 +13,13 @@ pub(crate) struct Flight {
     slots: Arc<SlotArena>,
     marks: Box<[bool]>,
     count: u32,
+    /// What is in flight was waited for and named: nobody waits for it again.
+    given_up: bool,
 }
 
 impl Flight {
     pub(crate) fn new(slots: Arc<SlotArena>) -> Self {
-        Flight { marks: vec![false; slots.slots() as usize].into(), count: 0, slots }
+        Flight { marks: vec![false; slots.slots() as usize].into(), count: 0, given_up: false, slots }
     }
 
     pub(crate) fn arena(&self) -> &SlotArena {
@@ -64,11 +66,17 @@ impl Flight {
     }
 
     /// The same as the answer to a drain; their memory will never be unmapped.
-    pub(crate) fn stuck(&self) -> Stuck {
+    pub(crate) fn stuck(&mut self) -> Stuck {
         if self.count > 0 {
             self.slots.leak();
+            self.given_up = true;
         }
         Stuck { slots: self.iter().collect() }
+    }
+
+    /// When an engine that is dropped gives up: at once, if it has waited before.
+    pub(crate) fn drop_deadline(&self) -> Deadline {
+        if self.given_up { Deadline::Now } else { Deadline::At(now_ns() + DROP_GRACE_NS) }
     }
 }
 
@@ -103,11 +111,6 @@ pub(crate) fn over(until: Deadline) -> bool {
     }
 }
 
-/// When an engine that is dropped gives up.
-pub(crate) fn drop_deadline() -> Deadline {
-    Deadline::At(now_ns() + DROP_GRACE_NS)
-}
-
 /// Reaps until nothing is in flight, the deadline, or an error of the engine; a signal does not end it.
 pub(crate) fn drain(
     until: Deadline,
@@ -133,7 +136,9 @@ mod tests {
         flight.complete(0, 7, &mut done);
         assert_eq!(done, [Completion { slot: 0, result: 7 }]);
         assert_eq!(flight.count(), 2);
+        assert!(flight.drop_deadline() != Deadline::Now, "dropping waits for them");
         assert_eq!(flight.stuck().slots, [2, 3]);
+        assert_eq!(flight.drop_deadline(), Deadline::Now, "but not twice");
     }
 
     #[test]

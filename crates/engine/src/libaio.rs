@@ -14,7 +14,7 @@ use crate::api::{
 };
 use crate::arena::SlotArena;
 use crate::blocking::{buffer, descriptor, without_data};
-use crate::flight::{Flight, drain, drop_deadline, remaining};
+use crate::flight::{Flight, drain, remaining};
 
 /// The registry's row.
 pub(crate) const SPEC: EngineSpec = EngineSpec {
@@ -275,7 +275,8 @@ fn in_background(io: &Io) -> bool {
 impl Drop for Libaio {
     fn drop(&mut self) {
         let Some(attached) = &mut self.attached else { return };
-        if attached.flight.count() > 0 && !attached.quiesce(drop_deadline(), &mut Vec::new()).slots.is_empty() {
+        let until = attached.flight.drop_deadline();
+        if attached.flight.count() > 0 && !attached.quiesce(until, &mut Vec::new()).slots.is_empty() {
             // io_destroy would wait for them without end. The context stays, as their memory does.
             return;
         }

@@ -12,7 +12,7 @@ use crate::api::{
 };
 use crate::arena::SlotArena;
 use crate::blocking::{buffer, descriptor, without_data};
-use crate::flight::{Flight, drain, drop_deadline, over, remaining};
+use crate::flight::{Flight, drain, over, remaining};
 
 /// The registry's row.
 pub(crate) const SPEC: EngineSpec = EngineSpec {
@@ -196,7 +196,8 @@ impl Engine for PosixAio {
 impl Drop for PosixAio {
     fn drop(&mut self) {
         let Some(mut attached) = self.attached.take() else { return };
-        if attached.flight.count() > 0 && !attached.quiesce(drop_deadline(), &mut Vec::new()).slots.is_empty() {
+        let until = attached.flight.drop_deadline();
+        if attached.flight.count() > 0 && !attached.quiesce(until, &mut Vec::new()).slots.is_empty() {
             // The library still works in the control blocks: they are leaked, as the buffers are.
             std::mem::forget(attached);
         }

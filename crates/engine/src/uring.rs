@@ -20,7 +20,7 @@ use crate::api::{
 };
 use crate::arena::SlotArena;
 use crate::blocking::{buffer, descriptor, without_data};
-use crate::flight::{Flight, drain, drop_deadline, over};
+use crate::flight::{Flight, drain, over};
 
 /// The registry's row.
 pub(crate) const SPEC: EngineSpec = EngineSpec {
@@ -438,7 +438,8 @@ impl Engine for Uring {
 impl Drop for Uring {
     fn drop(&mut self) {
         let Some(mut attached) = self.attached.take() else { return };
-        if attached.flight.count() > 0 && !attached.quiesce(drop_deadline(), &mut Vec::new()).slots.is_empty() {
+        let until = attached.flight.drop_deadline();
+        if attached.flight.count() > 0 && !attached.quiesce(until, &mut Vec::new()).slots.is_empty() {
             // The kernel still has them: the ring and the vectors stay, as the buffers do.
             std::mem::forget(attached);
         }

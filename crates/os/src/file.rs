@@ -196,6 +196,15 @@ pub fn sync(fd: impl AsFd) -> io::Result<()> {
     system::sync(fd.as_fd())
 }
 
+/// Has the pages of a span written to the medium: begins it, or with `wait` also waits for its end. It is no [`sync`]:
+/// metadata stays where it is, and nothing is flushed out of the device. macOS has no such call and does nothing.
+///
+/// # Errors
+/// As `sync_file_range`: `EIO`, `ENOSPC` when the pages could not be written.
+pub fn write_back(fd: impl AsFd, offset: u64, len: u64, wait: bool) -> io::Result<()> {
+    system::write_back(fd.as_fd(), offset, len, wait)
+}
+
 /// As [`sync`], without the metadata that is not needed to read the data back. macOS: the same as [`sync`].
 ///
 /// # Errors

@@ -7,7 +7,7 @@
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsRawFd;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
@@ -16,8 +16,8 @@ use crate::clock::{monotonic_ns, timespec};
 
 /// The signals that end a run.
 const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
-/// The exit code of a process that a second SIGINT ended.
-const SECOND_INTERRUPT_EXIT: i32 = 128;
+/// The exit code of a process that its handler ended.
+const HANDLER_EXIT: i32 = 128;
 
 /// The first signal received; 0 for none yet.
 static FIRST: AtomicI32 = AtomicI32::new(0);
@@ -27,6 +27,8 @@ static RECEIVED: AtomicU32 = AtomicU32::new(0);
 static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
 /// The signals that [`Signals::wait_until_ns`] has told of.
 static TOLD: AtomicU32 = AtomicU32::new(0);
+/// Whether the next signal ends the process; see [`Signals::end_at_once`].
+static AT_ONCE: AtomicBool = AtomicBool::new(false);
 /// The pipe's end that the handler writes to.
 static WAKE_FD: AtomicI32 = AtomicI32::new(-1);
 
@@ -49,7 +51,7 @@ pub enum Woken {
 
 impl Signals {
     /// Takes over SIGINT, SIGTERM and SIGHUP, ignores SIGPIPE, and leaves all others alone. A SIGHUP that is ignored
-    /// already (`nohup`) stays so.
+    /// already (`nohup`) stays so. Where the parent blocked them, they are heard from now on, those that wait too.
     ///
     /// From now on a second SIGINT ends the process at once with exit code 128, without any clean-up.
     ///
@@ -73,12 +75,19 @@ impl Signals {
         }
         // SAFETY: SIG_IGN is a valid disposition of SIGPIPE.
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+        set_blocked(&ENDING, false);
         Ok(Signals { pipe })
     }
 
     /// The first of SIGINT, SIGTERM and SIGHUP that arrived since the start.
     pub fn pending(&self) -> Option<i32> {
         Some(FIRST.load(Ordering::SeqCst)).filter(|&signal| signal != 0)
+    }
+
+    /// From now on each of them ends the process with exit code 128, without any clean-up: everything is written, and
+    /// a signal that comes before the process is gone must still be seen in its exit code.
+    pub fn end_at_once(&self) {
+        AT_ONCE.store(true, Ordering::SeqCst);
     }
 
     /// How many of them arrived since the start.
@@ -169,9 +178,10 @@ fn is_ignored(signal: i32) -> bool {
 
 /// The handler: atomics, `write` and `_exit` only, and `errno` is as it was afterwards.
 extern "C" fn record(signal: libc::c_int) {
-    if signal == libc::SIGINT && INTERRUPTS.fetch_add(1, Ordering::SeqCst) > 0 {
+    let second = signal == libc::SIGINT && INTERRUPTS.fetch_add(1, Ordering::SeqCst) > 0;
+    if second || AT_ONCE.load(Ordering::SeqCst) {
         // SAFETY: async-signal-safe, does not return.
-        unsafe { libc::_exit(SECOND_INTERRUPT_EXIT) };
+        unsafe { libc::_exit(HANDLER_EXIT) };
     }
     let _ = FIRST.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
     RECEIVED.fetch_add(1, Ordering::SeqCst);

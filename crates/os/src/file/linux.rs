@@ -103,6 +103,16 @@ pub(super) fn advise(fd: BorrowedFd<'_>, offset: u64, len: u64, advice: Advice) 
     Ok(rustix::fs::fadvise(fd, offset, NonZeroU64::new(len), advice)?)
 }
 
+pub(super) fn write_back(fd: BorrowedFd<'_>, offset: u64, len: u64, wait: bool) -> io::Result<()> {
+    let waiting = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    let flags = libc::SYNC_FILE_RANGE_WRITE | if wait { waiting } else { 0 };
+    // SAFETY: an open descriptor and plain integers.
+    match unsafe { libc::sync_file_range(fd.as_raw_fd(), offset as i64, len as i64, flags) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 pub(super) fn flush_block_cache(fd: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: BLKFLSBUF takes no argument.
     unsafe { ioctl(fd, NoArg::<BLKFLSBUF>::new())? };

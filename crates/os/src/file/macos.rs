@@ -108,6 +108,10 @@ pub(super) fn data_sync(fd: BorrowedFd<'_>) -> io::Result<()> {
     sync(fd)
 }
 
+pub(super) fn write_back(_fd: BorrowedFd<'_>, _offset: u64, _len: u64, _wait: bool) -> io::Result<()> {
+    Ok(())
+}
+
 pub(super) fn advise(fd: BorrowedFd<'_>, _offset: u64, _len: u64, advice: Advice) -> io::Result<()> {
     let read_ahead = match advice {
         Advice::Normal | Advice::Sequential => 1,
