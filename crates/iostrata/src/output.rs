@@ -3,8 +3,10 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use anyhow::{Context, bail};
+use iostrata_os::{signals, stdio};
 
 /// A place for one document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +21,12 @@ impl Destination {
     /// Looks before the run whether the document could be written afterwards, so that no result is lost to a typing
     /// mistake.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        let Destination::File(path) = self else { return Ok(()) };
+        let Destination::File(path) = self else {
+            if stdio::stdout_was_closed() {
+                bail!("standard output is closed: name a file with --output=FILE");
+            }
+            return Ok(());
+        };
         if is_stream(path) {
             return Ok(());
         }
@@ -42,13 +49,37 @@ impl Destination {
     }
 }
 
-/// Writes to standard output. A reader that went away, or a full disk, is an error: a report must not get lost in silence.
+/// Writes to standard output. A reader that went away, or a full disk, is an error: a report must not get lost in
+/// silence.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
-    let mut stdout = io::stdout().lock();
-    stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
+    send(text.as_bytes())
         .context("standard output took no more; with --output=FILE or --save=FILE the result is kept in a file")
+}
+
+/// After a signal, how long a reader that does not read is waited for, nanoseconds.
+const READER_PATIENCE_NS: u64 = 500_000_000;
+/// How long to wait between looks at whether a signal came, nanoseconds.
+const READER_LOOK_NS: u64 = 100_000_000;
+
+/// In pieces that block nobody: a reader that sleeps must not keep the program from hearing a signal.
+fn send(bytes: &[u8]) -> io::Result<()> {
+    static GIVEN_UP: AtomicBool = AtomicBool::new(false);
+    if stdio::stdout_was_closed() {
+        return Err(io::Error::other("it is closed"));
+    }
+    let mut stdout = io::stdout().lock();
+    for piece in bytes.chunks(stdio::READY_BYTES) {
+        let mut waited_ns = 0;
+        while !stdio::stdout_is_ready(READER_LOOK_NS) {
+            waited_ns += if signals::pending().is_some() { READER_LOOK_NS } else { 0 };
+            if waited_ns >= READER_PATIENCE_NS || GIVEN_UP.load(Relaxed) {
+                GIVEN_UP.store(true, Relaxed);
+                return Err(io::Error::other("its reader does not read"));
+            }
+        }
+        stdout.write_all(piece).and_then(|()| stdout.flush())?;
+    }
+    Ok(())
 }
 
 /// Says something on standard error; there is nobody to tell if that fails.

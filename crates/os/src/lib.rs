@@ -14,6 +14,7 @@ pub mod host;
 pub mod io;
 pub mod memory;
 pub mod signals;
+pub mod stdio;
 pub mod terminal;
 pub mod thread;
 

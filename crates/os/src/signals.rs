@@ -81,7 +81,7 @@ impl Signals {
 
     /// The first of SIGINT, SIGTERM and SIGHUP that arrived since the start.
     pub fn pending(&self) -> Option<i32> {
-        Some(FIRST.load(Ordering::SeqCst)).filter(|&signal| signal != 0)
+        pending()
     }
 
     /// From now on each of them ends the process with exit code 128, without any clean-up: everything is written, and
@@ -132,6 +132,11 @@ impl Signals {
         }
         notified
     }
+}
+
+/// As [`Signals::pending`], for those who wait for something else.
+pub fn pending() -> Option<i32> {
+    Some(FIRST.load(Ordering::SeqCst)).filter(|&signal| signal != 0)
 }
 
 /// Keeps SIGINT, SIGTERM and SIGHUP from the calling thread and from those it will start: the workers' first act.

@@ -51,7 +51,7 @@ pub(crate) fn collect(plan: &WorkerPlan, live: &Live, times: Times) -> Collected
             elapsed_ns: end_ns.saturating_sub(times.run_start_ns),
             measured_ns,
             error: ending.error.as_ref().map_or(0, |error| error.errno),
-            error_text: ending.error.as_ref().map(|error| error.text.clone()),
+            error_text: ending.error.as_ref().map(ToString::to_string),
             tolerated: Tolerated::default(),
             eta_s: ended.then_some(0),
             read: direction(0),
@@ -82,7 +82,7 @@ pub(crate) fn collect(plan: &WorkerPlan, live: &Live, times: Times) -> Collected
     }
     // Only a worker that had to be left behind is without an ending when the run has one.
     if !ended && live.state() != State::NotStarted {
-        result.censored = u64::from(live.in_flight.load(Relaxed));
+        result.censored = u64::from(live.in_flight.load(Relaxed)).max(1);
     }
     let notes = notes(plan, &ending);
     Collected { result, notes }

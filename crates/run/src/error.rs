@@ -4,6 +4,8 @@ use std::path::Path;
 
 use iostrata_spec::Job;
 
+use crate::plan::Plan;
+
 /// A fault that kept a job, or the whole run, from starting or from going on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{text}", job.as_ref().map_or(String::new(), |job| format!("job {job}: ")))]
@@ -27,6 +29,11 @@ impl RunError {
         RunError { job: Some(job.name.clone()), errno, text }
     }
 
+    /// A job that must not do what it wants to do.
+    pub fn refused(job: &str, text: String) -> Self {
+        RunError { job: Some(job.to_string()), errno: libc::EPERM, text }
+    }
+
     /// A fault of the whole run.
     pub fn run(text: String) -> Self {
         RunError { job: None, errno: libc::EINVAL, text }
@@ -39,6 +46,27 @@ impl RunError {
         Self::job_errno(job, errno, format!("{call}{place} failed: {}{}", plain(error), advice(errno)))
     }
 }
+
+/// A run that cannot start: what was to be run, and everything that keeps it from it. Its `Display` is a line each.
+#[derive(thiserror::Error)]
+#[error("{}", errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+pub struct Refused {
+    /// The jobs; those with a fault may be without files.
+    pub plan: Plan,
+    /// The faults.
+    pub errors: Vec<RunError>,
+}
+
+impl std::fmt::Debug for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Refused").field("errors", &self.errors).finish_non_exhaustive()
+    }
+}
+
+/// What to say of a request that never came back.
+pub(crate) const NO_ANSWER: &str = "the device or its server does not answer; what was measured until then is reported, \
+                                    and latencies are lower bounds. Should this process stay, the kernel holds it until \
+                                    an answer comes: wake the server or end it";
 
 /// The system's words for an error, without Rust's "(os error N)".
 pub(crate) fn plain(error: &std::io::Error) -> String {

@@ -1,6 +1,6 @@
 //! The coordinator: lays out, starts stage after stage, watches, ends what must end, and always reports.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 
 use iostrata_device::Guard;
@@ -13,10 +13,10 @@ use iostrata_result::{End, FORMAT_VERSION, Host, Note, OptionWord, RunResult};
 use crate::clock::RealClock;
 use crate::collect::{Collected, Times, collect};
 use crate::disks::Disks;
-use crate::error::RunError;
+use crate::error::{NO_ANSWER, Refused, RunError};
 use crate::gate::Gate;
 use crate::helpers::HelperThreads;
-use crate::layout::{lay_out, layout_need};
+use crate::layout::{LayoutNeed, Making, layout_need};
 use crate::live::{Live, State};
 use crate::plan::{Plan, WorkerPlan};
 use crate::progress::{Progress, Rates};
@@ -70,7 +70,7 @@ pub struct Context {
 }
 
 /// After a signal: how long outstanding I/Os may take.
-const SIGNAL_GRACE_NS: u64 = 1_000_000_000;
+const SIGNAL_GRACE_NS: u64 = 900_000_000;
 /// After workers were told to give up: how long they may take for it.
 const ABANDON_NS: u64 = 700_000_000;
 /// How often the coordinator looks after workers that should be ending.
@@ -101,6 +101,18 @@ pub fn execute(plan: &Plan, context: Context, sink: &mut dyn Sink) {
     }
     let result = run.result();
     sink.event(Event::Done(Box::new(result)));
+}
+
+/// The document of a run that could not start: every job with its fault, nothing measured.
+pub fn refuse(refused: &Refused, context: Context) -> RunResult {
+    let mut run = Run::new(&refused.plan, context);
+    for (index, worker) in refused.plan.workers.iter().enumerate() {
+        let of_job = |error: &&RunError| error.job.as_ref().is_none_or(|job| *job == worker.job.name);
+        if let Some(error) = worker.fault.as_ref().or_else(|| refused.errors.iter().find(of_job)) {
+            run.fault(index, error.clone());
+        }
+    }
+    run.result()
 }
 
 struct Run<'a> {
@@ -152,7 +164,7 @@ impl<'a> Run<'a> {
             }
             let (files, total_bytes) = (need.files.len(), need.total_bytes);
             sink.event(Event::Layout { job: &worker.job.name, files, total_bytes });
-            if let Err(error) = self.lay_out_worker(worker, &need, sink) {
+            if let Err(error) = self.lay_out_worker(worker, need, sink) {
                 self.fault(index, error);
             }
             if self.signal.is_some() {
@@ -169,36 +181,28 @@ impl<'a> Run<'a> {
         self.faults.push((index, error));
     }
 
-    /// On a thread of its own, so that signals are heard and progress is told meanwhile.
-    fn lay_out_worker(
-        &mut self,
-        worker: &WorkerPlan,
-        need: &crate::layout::LayoutNeed,
-        sink: &mut dyn Sink,
-    ) -> Result<(), RunError> {
-        let (filled, stop) = (AtomicU64::new(0), AtomicBool::new(false));
-        let (guard, signals) = (Arc::clone(&self.guard), self.context.signals);
-        std::thread::scope(|scope| {
-            let maker = scope.spawn(|| {
-                iostrata_os::signals::block_in_this_thread();
-                let made = lay_out(worker, need, &guard, &filled, &stop);
-                signals.notify();
-                made
-            });
-            while !maker.is_finished() {
-                self.wait(monotonic_ns().saturating_add(LOOK_NS), sink);
-                if self.signal.is_some() {
-                    stop.store(true, Relaxed);
-                }
-                if self.progress_is_due() {
-                    let progress = Progress::of_layout(filled.load(Relaxed), need.fill_bytes);
-                    sink.event(Event::Progress(&progress));
-                }
+    /// Hears signals and tells progress while the files are made. What hangs after a signal is left behind.
+    fn lay_out_worker(&mut self, worker: &WorkerPlan, need: LayoutNeed, sink: &mut dyn Sink) -> Result<(), RunError> {
+        let (signals, fill_bytes) = (self.context.signals, need.fill_bytes);
+        let making = Making::begin(worker.clone(), need, Arc::clone(&self.guard), move || signals.notify())
+            .map_err(|error| RunError::system(&worker.job, None, "starting a thread", &error))?;
+        loop {
+            if let Some(outcome) = making.outcome() {
+                return outcome;
             }
-            maker.join().unwrap_or_else(|_| {
-                Err(RunError::job(&worker.job, "a fault in iostrata itself ended the layout; please report it".into()))
-            })
-        })
+            self.wait(monotonic_ns().saturating_add(LOOK_NS), sink);
+            if self.signal.is_some() {
+                making.stop.store(true, Relaxed);
+            }
+            if monotonic_ns() >= self.abandon_at_ns.saturating_add(ABANDON_NS) {
+                let text = "the layout of its files does not come to an end: the device or its server does not answer";
+                return Err(RunError::job_errno(&worker.job, libc::ETIMEDOUT, text.into()));
+            }
+            if self.progress_is_due() {
+                let progress = Progress::of_layout(making.filled_bytes.load(Relaxed), fill_bytes);
+                sink.event(Event::Progress(&progress));
+            }
+        }
     }
 
     /// Starts the workers of a stage together and waits for them. False if the run must not go on.
@@ -363,10 +367,10 @@ impl<'a> Run<'a> {
             let Collected { mut result, notes: own } = collect(plan, live, times);
             if let Some((_, fault)) = self.faults.iter().find(|(worker, _)| *worker == index) {
                 result.error = fault.errno;
-                result.error_text = Some(fault.text.clone());
-            } else if result.censored > 0 && result.error == 0 {
+                result.error_text = Some(fault.to_string());
+            } else if !live.has_ended() && live.state() != State::NotStarted {
                 result.error = libc::ETIMEDOUT;
-                result.error_text = Some(self.left_behind(plan, live));
+                result.error_text = Some(format!("job {}: {}", plan.job.name, self.left_behind(plan, live)));
             }
             workers.push(result);
             for note in own {
@@ -393,14 +397,16 @@ impl<'a> Run<'a> {
 
     /// The sentence for a worker that sits in a system call which does not return.
     fn left_behind(&self, plan: &WorkerPlan, live: &Live) -> String {
-        let place = live.current_place().map_or(String::new(), |(operation, file, offset)| {
-            let path = plan.files.get(file as usize).map_or(String::new(), |file| file.path.display().to_string());
-            format!(" ({operation} of {path} at offset {offset})")
-        });
-        format!(
-            "a request never came back{place}: the device or its server does not answer; what was measured until then \
-             is reported, and latencies are lower bounds"
-        )
+        let path_of = |file: u32| plan.files.get(file as usize).map(|file| file.path.display().to_string());
+        let place = match (live.state(), live.current_place()) {
+            (State::SettingUp, _) => format!("opening {}", path_of(0).unwrap_or_default()),
+            (_, Some(("fsync", file, _))) => format!("fsync of {}", path_of(file).unwrap_or_default()),
+            (_, Some((operation, file, offset))) => {
+                format!("{operation} of {}, offset {offset}", path_of(file).unwrap_or_default())
+            }
+            _ => "a request".into(),
+        };
+        format!("{place}: it never came back: {NO_ANSWER}")
     }
 
     fn host(&self) -> Host {

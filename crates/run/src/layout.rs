@@ -1,12 +1,16 @@
 //! Makes the files that a job needs: missing ones are created, short ones grow. Existing bytes are never touched.
 
+use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use iostrata_device::{Guard, OpenHow, SyncKind};
 use iostrata_os::file::{self, Advice, Kind};
 use iostrata_os::fill::{FillState, fill_random};
+use iostrata_os::signals;
 use iostrata_spec::{Fallocate, Job};
 
 use crate::error::RunError;
@@ -16,6 +20,9 @@ use crate::plan::{FilePlan, WorkerPlan};
 const CHUNK_BYTES: u64 = 1 << 20;
 /// Threads that fill one file once its blocks are allocated.
 const FILL_THREADS: u64 = 4;
+/// Chunks of each thread that may be on their way to the medium, where the file is synced in the end. An `fsync` cannot
+/// be ended by a signal: it must never have much to do.
+const UNSYNCED_CHUNKS: usize = 8;
 
 /// What a worker's layout has to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,9 +64,51 @@ pub(crate) fn layout_need(plan: &WorkerPlan) -> LayoutNeed {
     need
 }
 
-/// Does it. `filled_bytes` counts as it goes; `stop` ends it early, and then nothing half-made is left: a new file is
-/// removed, one that was there before gets its old length back.
-pub(crate) fn lay_out(
+/// A layout that goes on in a thread of its own; the coordinator watches it, and can leave it behind.
+#[derive(Default)]
+pub(crate) struct Making {
+    /// Bytes written so far.
+    pub(crate) filled_bytes: AtomicU64,
+    /// Ends it early. Nothing half-made is left then: a new file is removed, one that was there before gets its old
+    /// length back.
+    pub(crate) stop: AtomicBool,
+    /// There once it has ended.
+    outcome: Mutex<Option<Result<(), RunError>>>,
+}
+
+impl Making {
+    /// Starts the thread; `notify` is called when it has ended.
+    pub(crate) fn begin(
+        plan: WorkerPlan,
+        need: LayoutNeed,
+        guard: Arc<Guard>,
+        notify: impl Fn() + Send + 'static,
+    ) -> std::io::Result<Arc<Making>> {
+        let making = Arc::new(Making::default());
+        let maker = Arc::clone(&making);
+        let work = move || {
+            signals::block_in_this_thread();
+            let made = catch_unwind(AssertUnwindSafe(|| {
+                lay_out(&plan, &need, &guard, &maker.filled_bytes, &maker.stop)
+            }));
+            let made = made.unwrap_or_else(|_| {
+                let text = "a fault in iostrata itself ended the layout; please report it";
+                Err(RunError::job_errno(&plan.job, libc::EFAULT, text.into()))
+            });
+            *maker.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
+            notify();
+        };
+        std::thread::Builder::new().name("layout".into()).spawn(work)?;
+        Ok(making)
+    }
+
+    /// How it ended; `None` while it goes on.
+    pub(crate) fn outcome(&self) -> Option<Result<(), RunError>> {
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+fn lay_out(
     plan: &WorkerPlan,
     need: &LayoutNeed,
     guard: &Guard,
@@ -132,7 +181,7 @@ fn make(
             truncate.map_err(|error| RunError::system(job, Some(&planned.path), "ftruncate", &error))?;
         }
         let span = old_bytes..planned.file_bytes;
-        fill(fd, span, allocated, filled_bytes, stop)
+        fill(&Filling { fd, span, allocated, synced: job.create_fsync, filled_bytes, stop })
             .map_err(|error| RunError::system(job, Some(&planned.path), "filling", &error))?;
         if job.create_fsync && !stop.load(Relaxed) {
             file::sync(fd).map_err(|error| RunError::system(job, Some(&planned.path), "fsync", &error))?;
@@ -155,8 +204,11 @@ fn allocate(job: &Job, planned: &FilePlan, fd: &OwnedFd) -> Result<bool, RunErro
         Fallocate::None => Ok(false),
         Fallocate::Native => match file::fallocate(fd, false, 0, length) {
             Ok(()) => Ok(true),
-            // No room is no question of support: filling would fail after hours.
-            Err(error) if error.raw_os_error() == Some(libc::ENOSPC) => loud("fallocate", Err(error)),
+            // No room is no question of support: filling would fail after hours. A job that only writes may end before
+            // it needs all of its size.
+            Err(error) if error.raw_os_error() == Some(libc::ENOSPC) && needs_data(job) => {
+                loud("fallocate", Err(error))
+            }
             Err(_) => Ok(false),
         },
         Fallocate::Posix => loud("posix_fallocate", file::posix_fallocate(fd, 0, length)),
@@ -165,40 +217,65 @@ fn allocate(job: &Job, planned: &FilePlan, fd: &OwnedFd) -> Result<bool, RunErro
     }
 }
 
-/// Writes random data over `span`, which holds none yet.
-///
-/// In parallel only where the blocks are allocated: else the threads would interleave the file's extents on disk.
-fn fill(
-    fd: &OwnedFd,
+/// Writing random data over a span that holds none yet.
+struct Filling<'a> {
+    fd: &'a OwnedFd,
     span: std::ops::Range<u64>,
+    /// The blocks are there. Only then it is done in parallel: else the threads would interleave the file's extents.
     allocated: bool,
-    filled_bytes: &AtomicU64,
-    stop: &AtomicBool,
-) -> std::io::Result<()> {
-    let length = span.end.saturating_sub(span.start);
-    let threads = if allocated { FILL_THREADS.min(length.div_ceil(16 * CHUNK_BYTES)).max(1) } else { 1 };
-    let next = AtomicU64::new(0);
-    let work = |seed: u64| -> std::io::Result<()> {
-        let mut state = FillState::new(seed);
-        let mut buffer = vec![0; CHUNK_BYTES.min(length) as usize];
-        loop {
-            let at = next.fetch_add(CHUNK_BYTES, Relaxed);
-            if at >= length || stop.load(Relaxed) {
-                return Ok(());
-            }
-            let bytes = &mut buffer[..CHUNK_BYTES.min(length - at) as usize];
-            fill_random(bytes, &mut state);
-            file::write_all_at(fd, bytes, span.start + at)?;
-            filled_bytes.fetch_add(bytes.len() as u64, Relaxed);
-        }
-    };
+    /// An fsync follows.
+    synced: bool,
+    filled_bytes: &'a AtomicU64,
+    stop: &'a AtomicBool,
+}
+
+fn fill(filling: &Filling<'_>) -> std::io::Result<()> {
+    let length = filling.span.end.saturating_sub(filling.span.start);
+    let threads = if filling.allocated { FILL_THREADS.min(length.div_ceil(16 * CHUNK_BYTES)).max(1) } else { 1 };
+    let next = &AtomicU64::new(0);
     std::thread::scope(|scope| {
-        let helpers: Vec<_> = (1..threads).map(|thread| scope.spawn(move || work(thread))).collect();
-        let mut result = work(0);
+        let helpers: Vec<_> = (1..threads).map(|seed| scope.spawn(move || fill_chunks(filling, next, seed))).collect();
+        let mut result = fill_chunks(filling, next, 0);
         for helper in helpers {
             let ended = helper.join().unwrap_or_else(|_| Err(std::io::Error::other("a filling thread panicked")));
             result = result.and(ended);
         }
         result
     })
+}
+
+/// Writes chunk after chunk; `next` is where the next one begins, for all threads.
+fn fill_chunks(filling: &Filling<'_>, next: &AtomicU64, seed: u64) -> std::io::Result<()> {
+    let length = filling.span.end.saturating_sub(filling.span.start);
+    let mut state = FillState::new(seed);
+    let mut buffer = vec![0; CHUNK_BYTES.min(length) as usize];
+    let mut unsynced = VecDeque::with_capacity(UNSYNCED_CHUNKS + 1);
+    loop {
+        let at = next.fetch_add(CHUNK_BYTES, Relaxed);
+        if at >= length || filling.stop.load(Relaxed) {
+            return Ok(());
+        }
+        let bytes = &mut buffer[..CHUNK_BYTES.min(length - at) as usize];
+        let offset = filling.span.start + at;
+        fill_random(bytes, &mut state);
+        file::write_all_at(filling.fd, bytes, offset)?;
+        filling.filled_bytes.fetch_add(bytes.len() as u64, Relaxed);
+        if filling.synced {
+            write_back(filling.fd, offset, false)?;
+            unsynced.push_back(offset);
+            if unsynced.len() > UNSYNCED_CHUNKS
+                && let Some(oldest) = unsynced.pop_front()
+            {
+                write_back(filling.fd, oldest, true)?;
+            }
+        }
+    }
+}
+
+/// Has a chunk written to the medium. A file system that cannot be asked for this gets its fsync all the same.
+fn write_back(fd: &OwnedFd, offset: u64, wait: bool) -> std::io::Result<()> {
+    match file::write_back(fd, offset, CHUNK_BYTES, wait) {
+        Err(error) if !matches!(error.raw_os_error(), Some(libc::EIO | libc::ENOSPC | libc::EDQUOT)) => Ok(()),
+        written => written,
+    }
 }

@@ -22,8 +22,8 @@ mod regions;
 mod worker;
 
 pub use collect::{facts, workload_name};
-pub use error::RunError;
-pub use execute::{Context, Event, Sink, execute};
+pub use error::{Refused, RunError};
+pub use execute::{Context, Event, Sink, execute, refuse};
 pub use live::{Ending, State};
 pub use plan::{FilePlan, Plan, WorkerPlan, file_names, plan};
 pub use progress::Progress;

@@ -132,7 +132,7 @@ pub(crate) struct Live {
     pub stop: AtomicBool,
     /// Set by the coordinator: give up what is in flight.
     pub abandon: AtomicBool,
-    /// The request that a synchronous worker is in: its offset, and its file and operation packed; see
+    /// The request that a worker makes, or made last: its offset, and its file and operation packed; see
     /// [`Live::current_place`].
     current_offset: AtomicU64,
     current_file_op: AtomicU64,
@@ -221,14 +221,14 @@ impl Live {
         matches!(self.state(), State::Ended | State::Failed)
     }
 
-    /// Says which request a synchronous worker is about to make.
+    /// Says which request the worker is about to make.
     #[inline]
     pub(crate) fn note_current(&self, io: &Io) {
         self.current_offset.store(io.offset, Relaxed);
         self.current_file_op.store((u64::from(io.file) << 8) | (io.op as u64 + 1), Relaxed);
     }
 
-    /// The request that a synchronous worker made last: operation, file, offset.
+    /// The request that the worker made last: operation, file, offset.
     pub(crate) fn current_place(&self) -> Option<(&'static str, FileId, u64)> {
         let packed = self.current_file_op.load(Relaxed);
         let names = ["read", "write", "trim", "fsync", "fdatasync"];

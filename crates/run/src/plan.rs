@@ -9,7 +9,7 @@ use iostrata_engine::EngineSpec;
 use iostrata_os::file::{Kind, facts_at};
 use iostrata_spec::{Job, Seed};
 
-use crate::error::RunError;
+use crate::error::{Refused, RunError};
 use crate::generate::Streams;
 use crate::regions::{MadeFiles, Regions};
 
@@ -85,7 +85,7 @@ pub fn plan(
     jobs: &[Job],
     find_engine: impl Fn(&str) -> Option<&'static EngineSpec>,
     fresh_seed: u64,
-) -> Result<Plan, Vec<RunError>> {
+) -> Result<Plan, Refused> {
     let mut plan = Plan::default();
     let mut errors = Vec::new();
     let mut made = MadeFiles::default();
@@ -101,14 +101,7 @@ pub fn plan(
             errors.push(RunError::job(job, format!("there is no I/O engine `{}` in this build", job.engine)));
             continue;
         };
-        if let iostrata_engine::Availability::Missing(why) = (engine.availability)() {
-            errors.push(RunError::job(job, format!("ioengine={} cannot run here: {why}", job.engine)));
-            continue;
-        }
-        if let Some(missing) = job.directories.iter().find(|directory| !directory.is_dir()) {
-            errors.push(RunError::job(job, format!("{} is not a directory", missing.display())));
-            continue;
-        }
+        let refusal = refusal(job, engine);
         let job = Arc::new(job.clone());
         let seed = match job.seed {
             Seed::Repeat => REPEAT_SEED,
@@ -117,11 +110,15 @@ pub fn plan(
         };
         for clone in 0..job.clones {
             let thread_number = plan.workers.len() as u32 + 1;
-            let (regions, fault) =
-                match Regions::of(&job, engine, clone, Streams::new(seed, thread_number.into()), &made) {
-                    Ok(regions) => (regions, None),
-                    Err(error) => (Regions::default(), Some(error)),
-                };
+            let regions = match &refusal {
+                None => Regions::of(&job, engine, clone, Streams::new(seed, thread_number.into()), &made),
+                // It is in the document all the same.
+                Some(error) => Err(error.clone()),
+            };
+            let (regions, fault) = match regions {
+                Ok(regions) => (regions, None),
+                Err(error) => (Regions::default(), Some(error)),
+            };
             made.note(&job, &regions.files);
             plan.workers.push(WorkerPlan {
                 engine,
@@ -137,6 +134,7 @@ pub fn plan(
                 fault,
             });
         }
+        errors.extend(refusal);
     }
     let virtual_workers = plan.workers.iter().filter(|worker| worker.engine.caps.virtual_time).count();
     plan.virtual_time = virtual_workers > 0;
@@ -147,7 +145,16 @@ pub fn plan(
                 .to_string(),
         ));
     }
-    if errors.is_empty() { Ok(plan) } else { Err(errors) }
+    if errors.is_empty() { Ok(plan) } else { Err(Refused { plan, errors }) }
+}
+
+/// Why no run can begin with this job.
+fn refusal(job: &Job, engine: &EngineSpec) -> Option<RunError> {
+    if let iostrata_engine::Availability::Missing(why) = (engine.availability)() {
+        return Some(RunError::job(job, format!("ioengine={} cannot run here: {why}", job.engine)));
+    }
+    let missing = job.directories.iter().find(|directory| !directory.is_dir())?;
+    Some(RunError::job(job, format!("{} is not a directory", missing.display())))
 }
 
 /// The names of a clone's files, by `filename`, `directory`, `filename_format` and `nrfiles`.

@@ -75,7 +75,7 @@ fn carry_out(arguments: &[OsString], signals: Signals) -> anyhow::Result<u8> {
     let Some(result) = watch.result else { bail!("the run ended without a result; please report it") };
     for worker in &result.workers {
         if let Some(text) = &worker.error_text {
-            complain(&format!("iostrata: {}: {text}\n", worker.job.name));
+            complain(&format!("iostrata: {text}\n"));
         }
     }
     let saved = request

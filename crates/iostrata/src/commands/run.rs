@@ -8,13 +8,13 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::bail;
-use iostrata_device::{Guard, Target};
+use anyhow::{anyhow, bail};
+use iostrata_device::{Guard, Refusal, Target};
 use iostrata_os::host;
 use iostrata_os::signals::Signals;
 use iostrata_report::{RenderOptions, fio_json, text};
 use iostrata_result::{Note, OptionWord, RunResult};
-use iostrata_run::{Context, Plan, execute, plan};
+use iostrata_run::{Context, Plan, Refused, RunError, execute, plan, refuse};
 use iostrata_spec::{
     Action, Diagnostic, Eta, Host, Invocation, OutputFormat, Source, parse_command_line, render_diagnostics,
 };
@@ -59,17 +59,13 @@ pub(crate) fn with_signals(as_fio: bool, work: impl FnOnce(Signals) -> anyhow::R
         Ok(signals) => signals,
         Err(error) => return fail(as_fio, &anyhow::Error::new(error).context("installing the signal handlers")),
     };
-    let outcome = work(signals);
-    if signals.pending().is_some() {
-        if let Err(error) = &outcome {
-            fail(as_fio, error);
-        }
-        return ExitCode::from(SIGNALLED);
-    }
-    match outcome {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => fail(as_fio, &error),
-    }
+    let code = work(signals).unwrap_or_else(|error| {
+        fail(as_fio, &error);
+        1
+    });
+    // All is written. Up to the process's very end a signal must be seen in its exit code.
+    signals.end_at_once();
+    ExitCode::from(if signals.pending().is_some() { SIGNALLED } else { code })
 }
 
 fn fail(as_fio: bool, error: &anyhow::Error) -> ExitCode {
@@ -115,12 +111,22 @@ fn carry_out(arguments: &[OsString], as_fio: bool, signals: Signals) -> anyhow::
 fn run_jobs(arguments: &[OsString], invocation: &Invocation, as_fio: bool, signals: Signals) -> anyhow::Result<u8> {
     let tool = &invocation.tool;
     let destination = tool.output.clone().map_or(Destination::Stdout, Destination::File);
-    destination.check()?;
     let save = tool.save.clone().map(Destination::File);
-    if let Some(save) = &save {
-        save.check()?;
+    save.as_ref().map_or(Ok(()), Destination::check)?;
+    // Without a standard output there is still the file of --save.
+    if destination != Destination::Stdout || save.is_none() {
+        destination.check()?;
     }
-    let (plan, guard) = prepare(invocation)?;
+    let render = RenderOptions { as_fio, ..RenderOptions::default() };
+    let (plan, guard) = match prepare(invocation) {
+        Ok(ready) => ready,
+        Err(refused) => {
+            refused.errors.iter().for_each(|error| complain(&format!("{}: {error}\n", program(as_fio))));
+            let untouched = Guard::admit(&[], &[], false).map_err(|_| anyhow!("{refused}"))?;
+            let result = refuse(&refused, context(arguments, invocation, untouched, signals, false));
+            return tell_refusal(&result, &tool.formats, &destination, save.as_ref(), &render).map(|()| 1);
+        }
+    };
 
     let normal = tool.formats.contains(&OutputFormat::Normal);
     let live = destination == Destination::Stdout && tool.formats.first() == Some(&OutputFormat::Normal);
@@ -129,7 +135,6 @@ fn run_jobs(arguments: &[OsString], invocation: &Invocation, as_fio: bool, signa
         Eta::Never => false,
         Eta::Auto => live && tool.formats.len() == 1 && iostrata_os::terminal::stdout_is_terminal(),
     };
-    let render = RenderOptions { as_fio, ..RenderOptions::default() };
     let mut watch = Watch::new(render.clone(), normal, live, eta, tool.eta_newline_ns);
     let context = context(arguments, invocation, guard, signals, eta);
     execute(&plan, context, &mut watch);
@@ -140,21 +145,38 @@ fn run_jobs(arguments: &[OsString], invocation: &Invocation, as_fio: bool, signa
         let errors = result.workers.iter().filter_map(|worker| text::error_line(worker, &render));
         errors.for_each(|line| complain(&line));
     }
-    let document = document(&result, &tool.formats, &watch, &render);
+    let document = document(&result, &tool.formats, Some(&watch), &render);
     destination.write(&document).and(saved)?;
     Ok(iostrata_result::derive::exit_code(&result))
 }
 
+/// Programs that asked for a document get one. The text would say no more than standard error has said.
+fn tell_refusal(
+    result: &RunResult,
+    formats: &[OutputFormat],
+    destination: &Destination,
+    save: Option<&Destination>,
+    render: &RenderOptions,
+) -> anyhow::Result<()> {
+    let saved = save.map_or(Ok(()), |save| save.write(&iostrata_result::to_json(result)));
+    let formats: Vec<_> = formats.iter().copied().filter(|format| *format != OutputFormat::Normal).collect();
+    let written =
+        if formats.is_empty() { Ok(()) } else { destination.write(&document(result, &formats, None, render)) };
+    written.and(saved)
+}
+
 /// Plans the run and asks the guard. Nothing is touched yet.
-pub(crate) fn prepare(invocation: &Invocation) -> anyhow::Result<(Plan, Guard)> {
+pub(crate) fn prepare(invocation: &Invocation) -> Result<(Plan, Guard), Refused> {
     let fresh_seed = RandomState::new().build_hasher().finish();
-    let plan = plan(&invocation.jobs, iostrata_engine::registry::find, fresh_seed)
-        .map_err(|errors| sentences(errors.iter().map(ToString::to_string)))?;
-    if invocation.tool.readonly {
-        refuse_writes(&plan)?;
+    let plan = plan(&invocation.jobs, iostrata_engine::registry::find, fresh_seed)?;
+    let writers = if invocation.tool.readonly { writers(&plan) } else { Vec::new() };
+    if !writers.is_empty() {
+        return Err(Refused { plan, errors: writers });
     }
-    let guard = admit(&plan, invocation.tool.allow_destroy.clone())?;
-    Ok((plan, guard))
+    match admit(&plan, invocation.tool.allow_destroy.clone()) {
+        Ok(guard) => Ok((plan, guard)),
+        Err(errors) => Err(Refused { plan, errors }),
+    }
 }
 
 /// What the run needs besides its plan.
@@ -178,14 +200,14 @@ pub(crate) fn context(
 }
 
 /// All formats that were asked for, one after another.
-fn document(result: &RunResult, formats: &[OutputFormat], watch: &Watch, render: &RenderOptions) -> String {
+fn document(result: &RunResult, formats: &[OutputFormat], watch: Option<&Watch>, render: &RenderOptions) -> String {
     let mut document = String::new();
     for format in formats {
         match format {
             OutputFormat::Normal => {
-                document.push_str(&watch.kept);
-                if watch.eta {
-                    document.push('\n');
+                if let Some(watch) = watch {
+                    document.push_str(&watch.kept);
+                    document.push_str(if watch.eta { "\n" } else { "" });
                 }
                 document.push_str(&text::render(result, render));
             }
@@ -199,7 +221,7 @@ fn document(result: &RunResult, formats: &[OutputFormat], watch: &Watch, render:
 }
 
 /// Asks the guard for all targets of the run, before anything happens to any of them.
-fn admit(plan: &Plan, mut allow_destroy: Vec<String>) -> anyhow::Result<Guard> {
+fn admit(plan: &Plan, mut allow_destroy: Vec<String>) -> Result<Guard, Vec<RunError>> {
     if let Ok(list) = std::env::var("IOSTRATA_ALLOW_DESTROY") {
         allow_destroy.extend(list.split(',').map(str::to_string));
     }
@@ -215,23 +237,22 @@ fn admit(plan: &Plan, mut allow_destroy: Vec<String>) -> anyhow::Result<Guard> {
             })
         })
         .collect();
-    Guard::admit(&targets, &allow_destroy, false)
-        .map_err(|refusals| sentences(refusals.iter().map(ToString::to_string)))
+    let refusal = |refusal: &Refusal| {
+        let text = refusal.to_string();
+        let own = text.strip_prefix(&format!("job {}: ", refusal.job)).unwrap_or(&text);
+        RunError::refused(&refusal.job, own.to_string())
+    };
+    Guard::admit(&targets, &allow_destroy, false).map_err(|refusals| refusals.iter().map(refusal).collect())
 }
 
-fn refuse_writes(plan: &Plan) -> anyhow::Result<()> {
-    let writer = plan.workers.iter().find(|worker| worker.job.workload.writes || worker.job.workload.trims);
-    match writer {
-        None => Ok(()),
-        Some(worker) => {
-            bail!("job <{}> has write or trim bit set, but fio is in read-only mode (--readonly)", worker.job.name)
-        }
-    }
-}
-
-/// Several faults as one error, a line each.
-fn sentences(sentences: impl Iterator<Item = String>) -> anyhow::Error {
-    anyhow::Error::msg(sentences.collect::<Vec<_>>().join("\n"))
+/// The jobs that `--readonly` forbids.
+fn writers(plan: &Plan) -> Vec<RunError> {
+    let first_clones = plan.workers.iter().filter(|worker| worker.clone == 0).map(|worker| &worker.job);
+    let text = "has write or trim bit set, but fio is in read-only mode (--readonly)";
+    first_clones
+        .filter(|job| job.workload.writes || job.workload.trims)
+        .map(|job| RunError::refused(&job.name, text.into()))
+        .collect()
 }
 
 fn words(words: &[iostrata_spec::OptionWord]) -> Vec<OptionWord> {

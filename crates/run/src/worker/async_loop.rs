@@ -5,11 +5,12 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use iostrata_engine::{Completion, Deadline, Engine, EngineError, Io, SlotId, Stuck};
+use iostrata_engine::{Completion, Deadline, Engine, EngineError, Io, SlotId};
 
 use super::core::{Core, Outcome, PassEnd, Plan, Slot};
 use super::feed::Dry;
 use crate::clock::Clock;
+use crate::error::NO_ANSWER;
 use crate::live::{batch_row, depth_row};
 use crate::plan::WorkerPlan;
 
@@ -201,6 +202,7 @@ impl AsyncLoop {
         let mut sent = 0;
         let mut now_ns = before_ns;
         while sent < self.batch.len() {
+            core.live.note_current(&self.batch[sent]);
             let taken = engine.submit(&self.batch[sent..], &mut self.completions)?;
             let after_ns = core.clock.now_ns();
             {
@@ -328,30 +330,46 @@ impl AsyncLoop {
         Ok(())
     }
 
-    /// The end: what is still in flight is cancelled, and what cannot be cancelled is named.
-    pub(super) fn finish<C: Clock>(&mut self, core: &mut Core<'_, C>, engine: &mut dyn Engine, until_ns: u64) -> Stuck {
+    /// The end: what is still in flight is cancelled. What did not come back by itself is counted and named.
+    pub(super) fn finish<C: Clock>(
+        &mut self,
+        core: &mut Core<'_, C>,
+        engine: &mut dyn Engine,
+        until_ns: u64,
+    ) -> Option<Lost> {
         if self.in_flight == 0 {
-            return Stuck::default();
+            return None;
         }
-        let stuck = engine.quiesce(Deadline::At(until_ns), &mut self.completions);
+        let mut lost = engine.quiesce(Deadline::At(until_ns), &mut self.completions).slots;
+        // What was recalled did not happen: it is neither a failed I/O nor a measured one.
+        self.completions.retain(|completion| {
+            let recalled = matches!(-completion.result, libc::ECANCELED | libc::EINTR);
+            if recalled {
+                lost.push(completion.slot);
+                self.in_flight -= 1;
+            }
+            !recalled
+        });
         let now_ns = core.clock.now_ns();
         self.account(core, now_ns);
-        stuck
+        let &first = lost.first()?;
+        Some(Lost { requests: lost.len() as u64, text: lost_text(core.plan, &self.slots[first as usize].io, lost.len()) })
     }
+}
 
-    /// What did not come back, as a sentence; `None` if all did.
-    pub(super) fn stuck_text(&self, plan: &WorkerPlan, stuck: &Stuck) -> Option<String> {
-        let &first = stuck.slots.first()?;
-        let io = &self.slots[first as usize].io;
-        let file = plan.files.get(io.file as usize).map_or(String::new(), |file| file.path.display().to_string());
-        Some(format!(
-            "{} of {} requests in flight never came back, among them {:?} of {file} at offset {}, length {}: the device \
-             or its server does not answer; latencies are lower bounds",
-            stuck.slots.len(),
-            self.in_flight,
-            io.op,
-            io.offset,
-            io.len
-        ))
-    }
+/// Requests that never came back.
+pub(super) struct Lost {
+    /// How many.
+    pub(super) requests: u64,
+    /// About the first of them, as a sentence.
+    pub(super) text: String,
+}
+
+fn lost_text(plan: &WorkerPlan, io: &Io, requests: usize) -> String {
+    let file = plan.files.get(io.file as usize).map_or(String::new(), |file| file.path.display().to_string());
+    let operation = format!("{:?}", io.op).to_lowercase();
+    format!(
+        "{operation} of {file}, offset {}, length {}: it never came back ({requests} requests did not): {NO_ANSWER}",
+        io.offset, io.len
+    )
 }

@@ -268,7 +268,19 @@ impl<C: Clock> Core<'_, C> {
                  smaller than size= says) while the job ran"
             );
         }
-        format!("{operation} of {file}{place}: {}{}", errno_text(-result), advice_for(io, -result))
+        let advice = self.direct_advice(io, -result).unwrap_or_else(|| advice_for(io, -result).into());
+        format!("{operation} of {file}{place}: {}{advice}", errno_text(-result))
+    }
+
+    /// For direct I/O that is refused: the alignment that is needed and the one that is given.
+    fn direct_advice(&self, io: &Io, errno: i32) -> Option<String> {
+        if errno != libc::EINVAL || !self.job.direct || !matches!(io.op, Op::Read | Op::Write) {
+            return None;
+        }
+        let power = |number: u64| 1 << number.trailing_zeros().min(63);
+        let address = self.arena.ptr(io.slot) as u64 + u64::from(io.slot_offset);
+        let why = self.files.direct_mismatch(io.file, power(io.offset | u64::from(io.len)), power(address))?;
+        Some(format!("; {why}"))
     }
 
     /// Waits out the think time.
@@ -318,7 +330,8 @@ impl<C: Clock> Core<'_, C> {
 fn advice_for(io: &Io, errno: i32) -> &'static str {
     match (errno, io.op) {
         (libc::EINVAL, Op::Read | Op::Write) => {
-            "; with direct=1 the block size, the offset and the file's size must be multiples of the device's block"
+            "; the device or its file system does not take such a request: with direct=1, bs= and offset= must be \
+             multiples of the device's block"
         }
         (libc::EBADF, Op::Write) => "; the file is open for reading only",
         (libc::ENOTTY | libc::EOPNOTSUPP, Op::Trim) => {

@@ -4,11 +4,12 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
 use iostrata_device::{Guard, OpenHow, SyncKind};
-use iostrata_engine::FileTable;
+use iostrata_engine::{FileId, FileTable, Io, Op};
 use iostrata_os::file::{self, Advice};
 use iostrata_spec::{FadviseHint, Job, SyncFlag};
 
 use crate::error::RunError;
+use crate::live::Live;
 use crate::plan::WorkerPlan;
 
 /// One open file and the span that the cache hints cover.
@@ -55,6 +56,12 @@ impl OpenFiles {
         FileTable { descriptors, direct: plan.job.direct }
     }
 
+    /// Why a request of this file was refused with EINVAL, if it is direct I/O that does not fit what the system asks.
+    pub(super) fn direct_mismatch(&self, file: FileId, unit_bytes: u64, memory_bytes: u64) -> Option<String> {
+        let facts = file::facts(&self.0.get(file as usize)?.fd).ok()?;
+        iostrata_device::direct_mismatch(&facts, unit_bytes, memory_bytes)
+    }
+
     /// How many are open.
     pub(super) fn len(&self) -> usize {
         self.0.len()
@@ -68,8 +75,10 @@ impl OpenFiles {
     }
 
     /// `fsync` of each: the job's `end_fsync` or `fsync_on_close`.
-    pub(super) fn sync(&self, plan: &WorkerPlan) -> Result<(), RunError> {
-        for (file, facts) in self.0.iter().zip(&plan.files) {
+    pub(super) fn sync(&self, plan: &WorkerPlan, live: &Live) -> Result<(), RunError> {
+        for (index, (file, facts)) in self.0.iter().zip(&plan.files).enumerate() {
+            let io = Io { offset: 0, slot_offset: 0, len: 0, slot: 0, file: index as FileId, op: Op::Sync };
+            live.note_current(&io);
             file::sync(&file.fd).map_err(|error| RunError::system(&plan.job, Some(&facts.path), "fsync", &error))?;
         }
         Ok(())

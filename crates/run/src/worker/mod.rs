@@ -34,7 +34,7 @@ use crate::pace::Pacer;
 use crate::plan::WorkerPlan;
 
 /// How long a worker may try to cancel what is in flight once it is given up.
-const CANCEL_NS: u64 = 500_000_000;
+const CANCEL_NS: u64 = 400_000_000;
 
 /// Which clock a worker lives by.
 #[derive(Clone)]
@@ -225,10 +225,10 @@ fn passes<C: Clock>(
         }
     };
     if let Instance::Async(engine) = &mut instance {
-        let stuck = asynchronous.finish(core, engine.as_mut(), core.clock.now_ns().saturating_add(CANCEL_NS));
-        ending.censored = stuck.slots.len() as u64;
-        if let Some(text) = asynchronous.stuck_text(plan, &stuck) {
-            core.error.get_or_insert_with(|| RunError::job_errno(job, libc::ETIMEDOUT, text));
+        let until_ns = core.clock.now_ns().saturating_add(CANCEL_NS);
+        if let Some(lost) = asynchronous.finish(core, engine.as_mut(), until_ns) {
+            ending.censored = lost.requests;
+            core.error.get_or_insert_with(|| RunError::job_errno(job, libc::ETIMEDOUT, lost.text));
         }
     }
     result
@@ -269,7 +269,7 @@ fn put_away(plan: &WorkerPlan, live: &Live, files: OpenFiles) -> Result<(), RunE
     let job = &plan.job;
     if (job.end_fsync || job.fsync_on_close) && job.workload.writes {
         live.set_state(State::Syncing);
-        files.sync(plan)?;
+        files.sync(plan, live)?;
     }
     live.set_state(State::Finishing);
     drop(files);
