@@ -88,9 +88,8 @@ impl Making {
         let maker = Arc::clone(&making);
         let work = move || {
             signals::block_in_this_thread();
-            let made = catch_unwind(AssertUnwindSafe(|| {
-                lay_out(&plan, &need, &guard, &maker.filled_bytes, &maker.stop)
-            }));
+            let made =
+                catch_unwind(AssertUnwindSafe(|| lay_out(&plan, &need, &guard, &maker.filled_bytes, &maker.stop)));
             let made = made.unwrap_or_else(|_| {
                 let text = "a fault in iostrata itself ended the layout; please report it";
                 Err(RunError::job_errno(&plan.job, libc::EFAULT, text.into()))

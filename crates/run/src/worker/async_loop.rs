@@ -353,7 +353,10 @@ impl AsyncLoop {
         let now_ns = core.clock.now_ns();
         self.account(core, now_ns);
         let &first = lost.first()?;
-        Some(Lost { requests: lost.len() as u64, text: lost_text(core.plan, &self.slots[first as usize].io, lost.len()) })
+        Some(Lost {
+            requests: lost.len() as u64,
+            text: lost_text(core.plan, &self.slots[first as usize].io, lost.len()),
+        })
     }
 }
 
