@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::api::{Diagnostic, Host, Severity, Source};
+use crate::api::{Host, Severity, Source};
 use crate::draft::Draft;
 use crate::engines;
 use crate::grammar::{self, Fault, Note, Reading};
 use crate::job::OptionWord;
+use crate::report::Report;
 use crate::suggest;
 use crate::table::{Lookup, OptionSpec, Status, all_options, lookup};
 use crate::value::{Kind, Value};
@@ -36,7 +37,7 @@ pub(crate) struct Assembler<'a> {
     pub(crate) settings: Settings,
     pub(crate) host: &'a Host,
     pub(crate) source: &'a dyn Source,
-    pub(crate) diagnostics: &'a mut Vec<Diagnostic>,
+    pub(crate) report: &'a mut Report,
 }
 
 /// One word and what it was found to be.
@@ -45,11 +46,14 @@ struct Found<'w> {
     row: &'static OptionSpec,
     /// The base that fio reads the word with: on a command line `kb_base` counts only for what stands right of it.
     fio_base: Option<u32>,
+    /// Whether the shell has split it: then blanks in a text are meant.
+    from_shell: bool,
 }
 
 impl Assembler<'_> {
-    /// Applies the words of a section to what the template holds. `in_order` is the command line's rule for `kb_base`.
-    pub(crate) fn apply(&mut self, template: &Built, section: &Section, in_order: bool) -> Built {
+    /// Applies the words of a section to what the template holds. On a command line (`from_shell`) `kb_base` counts for
+    /// fio only from where it stands.
+    pub(crate) fn apply(&mut self, template: &Built, section: &Section, from_shell: bool) -> Built {
         let mut built = Built { words: Vec::new(), ..template.clone() };
         if !section.is_global() {
             built.draft.job.name.clone_from(&section.name);
@@ -63,10 +67,10 @@ impl Assembler<'_> {
             if row.name == "kb_base" {
                 base_so_far = None;
             }
-            let fio_base = if in_order { base_so_far } else { None };
-            found.push(Found { word, row, fio_base });
+            let fio_base = if from_shell { base_so_far } else { None };
+            found.push(Found { word, row, fio_base, from_shell });
             let value = word.value.as_deref().unwrap_or_default();
-            let value = if self.settings.fio_exact { value } else { value.trim() };
+            let value = if self.settings.fio_exact || from_shell { value } else { value.trim() };
             built.words.push(OptionWord { name: row.name.to_owned(), value: value.to_owned() });
         }
         found.sort_by_key(|f| f.row.rank());
@@ -93,15 +97,16 @@ impl Assembler<'_> {
                     let owners = row.engines.join(", ");
                     let message = format!("`{}` is an option of {owners}; the engine here is {engine}", word.name);
                     let help = format!("set `ioengine={}` in the same section", row.engines[0]);
-                    self.diagnostics.push(word.name_spot.error(message, Some(help)));
+                    self.report.error(&word.name_spot, message, Some(help));
                 }
                 None
             }
             Lookup::Unknown => {
                 let known = all_options().filter(|row| engine.is_none_or(|e| row.belongs_to(e)));
-                let near = suggest::nearest(&word.name, known.flat_map(|row| row.names()));
+                let names = known.flat_map(|row| row.names());
+                let near = if self.report.is_long() { None } else { suggest::nearest(&word.name, names) };
                 let help = near.map(|near| format!("did you mean `{near}`?"));
-                self.diagnostics.push(word.name_spot.error(format!("unknown option `{}`", word.name), help));
+                self.report.error(&word.name_spot, format!("unknown option `{}`", word.name), help);
                 None
             }
         }
@@ -114,7 +119,7 @@ impl Assembler<'_> {
         }
         if row.linux_only && self.host.macos {
             let message = format!("`{}` exists only on Linux", row.name);
-            return self.diagnostics.push(word.name_spot.error(message, None));
+            return self.report.error(&word.name_spot, message, None);
         }
         let Some(value) = self.value(found, built.draft.job.reporting.kb_base) else { return };
         if row.name == "ioengine" && !self.known_engine(word) {
@@ -127,17 +132,19 @@ impl Assembler<'_> {
     }
 
     fn value(&mut self, found: &Found<'_>, base: u32) -> Option<Value> {
-        let Found { word, row, fio_base } = found;
+        let Found { word, row, fio_base, from_shell } = found;
         let Some(text) = word.value.as_deref() else {
             if row.takes_no_value() {
                 return Some(Value::Flag(true));
             }
             let message = format!("`{}` needs a value: {}", row.name, row.kind.describe());
-            self.diagnostics.push(word.name_spot.error(message, None));
+            self.report.error(&word.name_spot, message, None);
             return None;
         };
         let fio = || grammar::parse(&row.kind, text, fio_base.unwrap_or(base), Reading::Fio).map(|(value, _)| value);
-        let (plain, mut notes) = match self.plain(row, text, base) {
+        let literal = *from_shell && matches!(row.kind, Kind::Text | Kind::Names);
+        let reading = if literal { Reading::Fio } else { Reading::Plain };
+        let (plain, mut notes) = match self.plain(row, text, base, reading) {
             Ok(read) => read,
             Err(fault) => {
                 return match fio() {
@@ -168,8 +175,8 @@ impl Assembler<'_> {
     }
 
     /// What was plainly meant. A name with a colon that exists as it stands is one name, not a list.
-    fn plain(&self, row: &OptionSpec, text: &str, base: u32) -> Result<(Value, Vec<Note>), Fault> {
-        let (value, mut notes) = grammar::parse(&row.kind, text, base, Reading::Plain)?;
+    fn plain(&self, row: &OptionSpec, text: &str, base: u32, reading: Reading) -> Result<(Value, Vec<Note>), Fault> {
+        let (value, mut notes) = grammar::parse(&row.kind, text, base, reading)?;
         if row.name == "filename"
             && matches!(&value, Value::Names(names) if names.len() > 1)
             && self.source.exists(Path::new(text.trim()))
@@ -193,12 +200,12 @@ impl Assembler<'_> {
         let blank = word.value.as_deref().is_some_and(|v| v.starts_with(char::is_whitespace)) && note.span.start == 0;
         let spot = if blank { word.value_spot.clone() } else { word.place_in_value(&note.span) };
         let help = format!("{}; write `{name}={meant}`", note.why);
-        self.diagnostics.push(spot.diagnostic(severity, message, Some(help)));
+        self.report.say(severity, &spot, message, Some(help));
     }
 
     fn fault(&mut self, word: &Word, row: &OptionSpec, fault: Fault) {
         let spot = word.place_in_value(&fault.span);
-        self.diagnostics.push(spot.error(format!("`{}`: {}", row.name, fault.message), fault.help));
+        self.report.error(&spot, format!("`{}`: {}", row.name, fault.message), fault.help);
     }
 
     /// An option that does nothing here passes only with a value under which there is nothing to do.
@@ -209,18 +216,14 @@ impl Assembler<'_> {
         if value.is_ok() && row.harmless.iter().any(|harmless| read(harmless) == value) {
             return;
         }
-        let diagnostic = match row.status {
-            Status::Refused { why, instead } => {
-                let message = format!("`{}` is not supported: {why}", row.name);
-                word.name_spot.error(message, Some(format!("instead: {instead}")))
-            }
-            _ => {
-                let message = format!("`{}` is not carried out yet ({})", row.name, row.summary);
-                let help = row.harmless.first().filter(|_| !matches!(row.kind, Kind::Text));
-                word.name_spot.error(message, help.map(|h| format!("only `{}={h}` is possible so far", row.name)))
-            }
-        };
-        self.diagnostics.push(diagnostic);
+        let spot = &word.name_spot;
+        if let Status::Refused { why, instead } = row.status {
+            let message = format!("`{}` is not supported: {why}", row.name);
+            return self.report.error(spot, message, Some(format!("instead: {instead}")));
+        }
+        let message = format!("`{}` is not carried out yet ({})", row.name, row.summary);
+        let help = row.harmless.first().map(|h| format!("only `{}={h}` is possible so far", row.name));
+        self.report.error(spot, message, help);
     }
 
     fn known_engine(&mut self, word: &Word) -> bool {
@@ -232,12 +235,12 @@ impl Assembler<'_> {
         let spot = &word.value_spot;
         if text.starts_with("external:") {
             let message = "engines written in C for fio cannot be loaded";
-            self.diagnostics.push(spot.error(message, Some("use a built-in engine; see --enghelp".to_owned())));
+            self.report.error(spot, message, Some("use a built-in engine; see --enghelp".to_owned()));
             return false;
         }
         let near = suggest::nearest(text, engines::ENGINES.iter().map(|e| e.name));
         let help = near.map(|near| format!("did you mean `{near}`?"));
-        self.diagnostics.push(spot.error(format!("there is no engine `{text}`"), help));
+        self.report.error(spot, format!("there is no engine `{text}`"), help);
         false
     }
 }

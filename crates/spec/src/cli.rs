@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use crate::api::{Action, Diagnostic, Eta, OutputFormat, Source, ToolOptions};
+use crate::api::{Action, Eta, OutputFormat, Source, ToolOptions};
 use crate::cli_options::{self, Argument, TOOL_OPTIONS, ToolSpec};
 use crate::grammar::{self, Reading};
 use crate::help;
+use crate::report::Report;
 use crate::suggest;
 use crate::table::{Status, all_options};
 use crate::value::{Kind, TimeUnit, Value};
@@ -50,7 +51,7 @@ pub(crate) fn shell_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-fn arguments(args: &[OsString], diagnostics: &mut Vec<Diagnostic>) -> Vec<Arg> {
+fn arguments(args: &[OsString], report: &mut Report) -> Vec<Arg> {
     let mut line = String::new();
     let mut spans = Vec::new();
     for arg in args {
@@ -59,7 +60,11 @@ fn arguments(args: &[OsString], diagnostics: &mut Vec<Diagnostic>) -> Vec<Arg> {
         if !line.is_empty() {
             line.push(' ');
         }
-        spans.push((line.len()..line.len() + shown.len(), shown == text, arg.to_str().is_none(), text));
+        // Between plain quotes the text stands letter by letter too.
+        let quotes = usize::from(shown.len() == text.len() + 2 && shown[1..].starts_with(text.as_str()));
+        let span = line.len() + quotes..line.len() + shown.len() - quotes;
+        let verbatim = shown == text || quotes == 1;
+        spans.push((span, verbatim, arg.to_str().is_none(), text));
         line.push_str(&shown);
     }
     let line = Rc::new(Line { origin: "command line".into(), number: 1, text: line });
@@ -67,7 +72,7 @@ fn arguments(args: &[OsString], diagnostics: &mut Vec<Diagnostic>) -> Vec<Arg> {
     for (span, verbatim, broken, text) in spans {
         let spot = Spot { line: Rc::clone(&line), span };
         if broken {
-            diagnostics.push(spot.error("this argument is not UTF-8", None));
+            report.error(&spot, "this argument is not UTF-8", None);
         }
         result.push(Arg { text, spot, verbatim });
     }
@@ -85,14 +90,14 @@ enum Meaning {
 
 struct Parser<'a> {
     line: CommandLine,
-    diagnostics: &'a mut Vec<Diagnostic>,
+    report: &'a mut Report,
     /// Engines named so far: their options may be shortened.
     engines: Vec<String>,
 }
 
 /// Takes `args` (without the program's name) apart.
-pub(crate) fn parse(args: &[OsString], source: &dyn Source, diagnostics: &mut Vec<Diagnostic>) -> CommandLine {
-    let args = arguments(args, diagnostics);
+pub(crate) fn parse(args: &[OsString], source: &dyn Source, report: &mut Report) -> CommandLine {
+    let args = arguments(args, report);
     let start = match args.first() {
         Some(first) => Spot { line: Rc::clone(&first.spot.line), span: 0..0 },
         None => {
@@ -122,7 +127,7 @@ pub(crate) fn parse(args: &[OsString], source: &dyn Source, diagnostics: &mut Ve
         showcmd: false,
         print: None,
     };
-    let mut parser = Parser { line, diagnostics, engines: Vec::new() };
+    let mut parser = Parser { line, report, engines: Vec::new() };
     parser.run(&args);
     if parser.line.tool.formats.is_empty() {
         parser.line.tool.formats.push(OutputFormat::Normal);
@@ -175,13 +180,13 @@ impl Parser<'_> {
             Meaning::Ambiguous(candidates) => {
                 let list = candidates.iter().map(|c| format!("--{c}")).collect::<Vec<_>>().join(", ");
                 let help = Some(format!("it may be one of {list}"));
-                return self.diagnostics.push(name_spot.error(format!("option `{typed}` is ambiguous"), help));
+                return self.report.error(&name_spot, format!("option `{typed}` is ambiguous"), help);
             }
             Meaning::Unknown => return self.unknown(typed, &name_spot),
         };
         let (value, value_spot, verbatim) = match (inline, argument) {
             (Some(_), Argument::None) => {
-                return self.diagnostics.push(name_spot.error(format!("option `--{name}` takes no value"), None));
+                return self.report.error(&name_spot, format!("option `--{name}` takes no value"), None);
             }
             (Some(value), _) => {
                 let at = dashes + typed.len() + 1;
@@ -191,7 +196,7 @@ impl Parser<'_> {
             (None, Argument::Required(_)) => match rest.next() {
                 Some(next) => (Some(next.text.clone()), next.spot.clone(), next.verbatim),
                 None => {
-                    return self.diagnostics.push(name_spot.error(format!("option `--{name}` needs a value"), None));
+                    return self.report.error(&name_spot, format!("option `--{name}` needs a value"), None);
                 }
             },
             (None, _) => (None, name_spot.clone(), false),
@@ -249,21 +254,22 @@ impl Parser<'_> {
 
     fn unknown(&mut self, typed: &str, spot: &Spot) {
         let names = all_options().flat_map(|row| row.names()).chain(TOOL_OPTIONS.iter().map(|row| row.name));
-        let help = suggest::nearest(typed, names).map(|near| format!("did you mean `--{near}`?"));
-        self.diagnostics.push(spot.error(format!("unknown option `{typed}`"), help));
+        let near = if self.report.is_long() { None } else { suggest::nearest(typed, names) };
+        let help = near.map(|near| format!("did you mean `--{near}`?"));
+        self.report.error(spot, format!("unknown option `{typed}`"), help);
     }
 
     fn tool(&mut self, row: &ToolSpec, word: &Word) {
         match row.status {
             Status::NotYet => {
                 let message = format!("`--{}` is not carried out yet; it would {}", row.name, row.summary);
-                return self.diagnostics.push(word.name_spot.error(message, None));
+                return self.report.error(&word.name_spot, message, None);
             }
             Status::Refused { why, instead } => {
                 let message = format!("`--{}` is not supported: {why}", row.name);
-                return self.diagnostics.push(word.name_spot.error(message, Some(format!("instead: {instead}"))));
+                return self.report.error(&word.name_spot, message, Some(format!("instead: {instead}")));
             }
-            Status::NoEffect(_) => return,
+            Status::NoEffect(_) => return self.without_effect(row.name, word),
             _ => {}
         }
         let value = word.value.as_deref().unwrap_or_default();
@@ -292,8 +298,16 @@ impl Parser<'_> {
         }
     }
 
+    /// What has no effect must still be a value that fio takes.
+    fn without_effect(&mut self, name: &str, word: &Word) {
+        let value = word.value.as_deref().unwrap_or_default();
+        if name == "terse-version" && !matches!(value, "2" | "3" | "4" | "5") {
+            self.error(word, format!("`{value}` is none of: 2, 3, 4, 5"), None);
+        }
+    }
+
     fn error(&mut self, word: &Word, message: impl Into<String>, help: Option<String>) {
-        self.diagnostics.push(word.value_spot.error(message, help));
+        self.report.error(&word.value_spot, message, help);
     }
 
     fn print(&mut self, text: Result<String, String>, word: &Word) {
@@ -354,7 +368,7 @@ impl Parser<'_> {
             Ok((Value::Nanos(ns), _)) => Some(ns),
             Ok(_) => None,
             Err(fault) => {
-                self.diagnostics.push(word.place_in_value(&fault.span).error(fault.message, fault.help));
+                self.report.error(&word.place_in_value(&fault.span), fault.message, fault.help);
                 None
             }
         }

@@ -3,32 +3,33 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::api::{Diagnostic, Host, Source};
+use crate::api::{Host, Source};
 use crate::grammar::evaluate_plain;
+use crate::report::Report;
 use crate::words::{Line, Section, Spot, Word};
 
 /// Includes nest this deep; a file that includes itself ends here.
 const DEEPEST_INCLUDE: u32 = 16;
-/// Lines of a job file with all that it includes; more is a loop of includes.
-const MOST_LINES: usize = 1 << 18;
+/// Lines that a job file may include; more is a loop of includes.
+const MOST_INCLUDED: usize = 10_000;
 
 struct Reader<'a> {
     host: &'a Host,
     source: &'a dyn Source,
     sections: Vec<Section>,
-    diagnostics: &'a mut Vec<Diagnostic>,
-    lines: usize,
+    report: &'a mut Report,
+    included: usize,
 }
 
-/// The sections of the job file at `path`; what is wrong goes to `diagnostics`.
+/// The sections of the job file at `path`; what is wrong goes to `report`.
 pub(crate) fn read(
     path: &Path,
     named_at: &Spot,
     host: &Host,
     source: &dyn Source,
-    diagnostics: &mut Vec<Diagnostic>,
+    report: &mut Report,
 ) -> Vec<Section> {
-    let mut reader = Reader { host, source, sections: Vec::new(), diagnostics, lines: 0 };
+    let mut reader = Reader { host, source, sections: Vec::new(), report, included: 0 };
     reader.file(path, named_at, 0);
     reader.sections
 }
@@ -39,21 +40,21 @@ impl Reader<'_> {
             Ok(bytes) => bytes,
             Err(error) => {
                 let message = format!("unable to open job file `{}`: {error}", path.display());
-                return self.diagnostics.push(named_at.error(message, None));
+                return self.report.error(named_at, message, None);
             }
         };
         if bytes.contains(&0) {
             let message = format!("`{}` is no job file: it is not text", path.display());
             let help = "a device or data file is given with --filename=".to_owned();
-            return self.diagnostics.push(named_at.error(message, Some(help)));
+            return self.report.error(named_at, message, Some(help));
         }
         let origin: Rc<str> =
             if path == Path::new("-") { "standard input".into() } else { path.to_string_lossy().into() };
         for (index, raw) in bytes.split(|b| *b == b'\n').enumerate() {
-            self.lines += 1;
-            if self.lines > MOST_LINES {
-                let message = "too many lines; does a file include itself?";
-                return self.diagnostics.push(named_at.error(message, None));
+            self.included += usize::from(depth > 0);
+            if self.included > MOST_INCLUDED {
+                let message = "too many lines are included; does a file include itself?";
+                return self.report.error(named_at, message, None);
             }
             let raw = raw.strip_suffix(b"\r").unwrap_or(raw);
             let text = String::from_utf8_lossy(raw);
@@ -62,7 +63,7 @@ impl Reader<'_> {
             let line = Rc::new(Line { origin: Rc::clone(&origin), number, text: text.into_owned() });
             if invalid {
                 let all = Spot { span: 0..line.text.len(), line };
-                self.diagnostics.push(all.error("the line is not UTF-8", None));
+                self.report.error(&all, "the line is not UTF-8", None);
                 continue;
             }
             self.line(&line, path, depth);
@@ -83,7 +84,7 @@ impl Reader<'_> {
         if self.sections.is_empty() {
             let help = "begin with `[global]` or `[name of a job]`".to_owned();
             let message = format!("option `{text}` stands outside of any [section]");
-            return self.diagnostics.push(spot.error(message, Some(help)));
+            return self.report.error(&spot, message, Some(help));
         }
         if let Some(rest) = text.strip_prefix("include").filter(|r| r.starts_with(char::is_whitespace)) {
             return self.include(rest.trim(), &spot, path, depth);
@@ -96,21 +97,21 @@ impl Reader<'_> {
 
     fn header(&mut self, text: &str, spot: Spot, depth: u32) {
         if depth > 0 {
-            return self.diagnostics.push(spot.error("an included file holds no sections", None));
+            return self.report.error(&spot, "an included file holds no sections", None);
         }
         let (name, rest) = match text.rfind(']') {
             Some(end) => (&text[1..end], text[end + 1..].trim()),
-            None => return self.diagnostics.push(spot.error("`]` is missing at the end of the section's name", None)),
+            None => return self.report.error(&spot, "`]` is missing at the end of the section's name", None),
         };
         if !rest.is_empty() {
-            return self.diagnostics.push(spot.error(format!("`{rest}` after the section's name"), None));
+            return self.report.error(&spot, format!("`{rest}` after the section's name"), None);
         }
         self.sections.push(Section { name: name.to_owned(), spot, words: Vec::new() });
     }
 
     fn include(&mut self, name: &str, spot: &Spot, path: &Path, depth: u32) {
         if depth >= DEEPEST_INCLUDE {
-            return self.diagnostics.push(spot.error("includes are nested too deeply", None));
+            return self.report.error(spot, "includes are nested too deeply", None);
         }
         let name = self.expand(name);
         let relative = PathBuf::from(&name);
@@ -129,7 +130,7 @@ impl Reader<'_> {
             None => (expanded.as_str(), None),
         };
         if name.is_empty() {
-            self.diagnostics.push(spot.error("an option's name is missing before `=`", None));
+            self.report.error(spot, "an option's name is missing before `=`", None);
             return None;
         }
         let name_spot = if verbatim { spot.within(&(0..name.len())) } else { spot.clone() };

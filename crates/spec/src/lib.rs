@@ -15,9 +15,12 @@ mod jobfile;
 mod options;
 mod parse;
 mod render;
+mod report;
 mod rules;
 mod suggest;
 pub mod table;
+#[cfg(test)]
+mod table_tests;
 pub mod value;
 mod words;
 

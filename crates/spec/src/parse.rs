@@ -2,12 +2,13 @@
 
 use std::ffi::OsString;
 
-use crate::api::{Action, Diagnostic, Host, Invocation, Severity, Source, ToolOptions};
+use crate::api::{Action, Diagnostic, Host, Invocation, Source, ToolOptions};
 use crate::assemble::{Assembler, Built, Settings};
 use crate::cli::{self, CommandLine};
 use crate::help;
 use crate::job::{Job, OptionWord};
 use crate::jobfile;
+use crate::report::Report;
 use crate::rules;
 use crate::words::Section;
 
@@ -17,49 +18,35 @@ use crate::words::Section;
 ///
 /// Everything that is wrong, at once, with its place; warnings among it.
 pub fn parse_command_line(args: &[OsString], host: &Host, source: &dyn Source) -> Result<Invocation, Vec<Diagnostic>> {
-    let mut diagnostics = Vec::new();
-    let line = cli::parse(args, source, &mut diagnostics);
+    let mut report = Report::default();
+    let line = cli::parse(args, source, &mut report);
     if let Some(text) = line.print {
         return Ok(printed(text, line.tool));
     }
     let settings = Settings { strict: line.strict, fio_exact: line.fio_exact, readonly: line.tool.readonly };
     let mut collector = Collector {
-        assembler: Assembler { settings, host, source, diagnostics: &mut diagnostics },
+        assembler: Assembler { settings, host, source, report: &mut report },
         global_words: Vec::new(),
         jobs: Vec::new(),
     };
     collector.collect(&line, host, source);
     let Collector { global_words, jobs, .. } = collector;
-    settle(&mut diagnostics, jobs.is_empty(), line.tool.warnings_fatal);
-    if diagnostics.iter().any(|d| d.severity == Severity::Error) {
-        return Err(diagnostics);
+    if line.tool.warnings_fatal {
+        report.warnings_are_fatal();
+    }
+    if jobs.is_empty() && !report.failed() && !line.parse_only {
+        report.general("No job(s) defined", "name a job file, or give --name=JOB and its options; see --help");
+    }
+    if report.failed() {
+        return Err(report.into_list());
     }
     let action = cli::action(&line, || help::showcmd(&global_words, &jobs));
-    Ok(Invocation { action, tool: line.tool, global_words, jobs, diagnostics })
+    Ok(Invocation { action, tool: line.tool, global_words, jobs, diagnostics: report.into_list() })
 }
 
 fn printed(text: String, tool: ToolOptions) -> Invocation {
     let action = Action::Print(text);
     Invocation { action, tool, global_words: Vec::new(), jobs: Vec::new(), diagnostics: Vec::new() }
-}
-
-/// Says each thing once, and what `--warnings-fatal` and an empty line make of it.
-fn settle(diagnostics: &mut Vec<Diagnostic>, no_jobs: bool, warnings_fatal: bool) {
-    let mut seen: Vec<Diagnostic> = Vec::new();
-    for diagnostic in diagnostics.drain(..) {
-        if !seen.contains(&diagnostic) {
-            seen.push(diagnostic);
-        }
-    }
-    if warnings_fatal {
-        seen.iter_mut().for_each(|d| d.severity = Severity::Error);
-    }
-    if no_jobs && !seen.iter().any(|d| d.severity == Severity::Error) {
-        let message = "No job(s) defined".to_owned();
-        let help = Some("name a job file, or give --name=JOB and its options; see --help".to_owned());
-        seen.push(Diagnostic { severity: Severity::Error, message, place: None, help });
-    }
-    *diagnostics = seen;
 }
 
 struct Collector<'a> {
@@ -72,7 +59,7 @@ impl Collector<'_> {
     fn collect(&mut self, line: &CommandLine, host: &Host, source: &dyn Source) {
         let template = self.sections(Built::default(), &line.sections, None, false);
         for (index, (path, spot)) in line.files.iter().enumerate() {
-            let sections = jobfile::read(path, spot, host, source, self.assembler.diagnostics);
+            let sections = jobfile::read(path, spot, host, source, self.assembler.report);
             self.sections(template.clone(), &sections, Some(&line.only), index > 0);
         }
     }
@@ -98,7 +85,7 @@ impl Collector<'_> {
             let mut built = self.assembler.apply(&template, section, only.is_none());
             built.draft.job.stonewall |= std::mem::take(&mut barrier);
             let settings = self.assembler.settings;
-            self.jobs.push(rules::finish(built, &section.spot, settings, self.assembler.diagnostics));
+            self.jobs.push(rules::finish(built, &section.spot, settings, self.assembler.report));
         }
         template
     }

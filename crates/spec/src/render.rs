@@ -1,5 +1,7 @@
 //! Diagnostics as text: the line, the place underlined, what to do.
 
+use std::ops::Range;
+
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use crate::api::{Diagnostic, Severity};
@@ -18,8 +20,8 @@ pub fn render_diagnostics(diagnostics: &[Diagnostic], color: bool) -> String {
         };
         let mut group = Group::with_title(level.primary_title(diagnostic.message.as_str()));
         if let Some(place) = &diagnostic.place {
-            let span = visible(&place.text, place.span.clone());
-            let snippet = Snippet::source(place.text.as_str())
+            let (text, span) = around(&place.text, place.span.clone());
+            let snippet = Snippet::source(text)
                 .path(place.origin.as_str())
                 .line_start(place.line as usize)
                 .annotation(AnnotationKind::Primary.span(span));
@@ -34,15 +36,17 @@ pub fn render_diagnostics(diagnostics: &[Diagnostic], color: bool) -> String {
     text
 }
 
-/// A span that is within the text and on character boundaries, whoever made the diagnostic.
-fn visible(text: &str, span: std::ops::Range<usize>) -> std::ops::Range<usize> {
-    let floor = |mut at: usize| {
-        at = at.min(text.len());
-        while !text.is_char_boundary(at) {
-            at -= 1;
-        }
-        at
-    };
+/// Bytes kept on each side of the place in a line that is far longer than any screen.
+const AROUND: usize = 1024;
+
+/// The text about a span, and the span in it: within the text and on character boundaries, whoever made the diagnostic.
+fn around(text: &str, span: Range<usize>) -> (&str, Range<usize>) {
+    let floor = |at: usize| text.floor_char_boundary(at);
     let start = floor(span.start);
-    start..floor(span.end).max(start)
+    let end = floor(span.end.min(start + AROUND)).max(start);
+    if text.len() <= 4 * AROUND {
+        return (text, start..floor(span.end).max(start));
+    }
+    let from = floor(start.saturating_sub(AROUND));
+    (&text[from..floor(end + AROUND)], start - from..end - from)
 }

@@ -1,20 +1,21 @@
 //! What must hold between options, and what follows from them.
 
-use crate::api::{Diagnostic, Severity};
+use crate::api::Severity;
 use crate::assemble::{Built, Settings};
 use crate::job::{Job, PerDirection, Seed, Size};
+use crate::report::Report;
 use crate::words::Spot;
 
 struct Rules<'a> {
     built: Built,
     /// Where the job is declared, for what has no place of its own.
     declared: &'a Spot,
-    diagnostics: &'a mut Vec<Diagnostic>,
+    report: &'a mut Report,
 }
 
 /// The job that a finished draft makes.
-pub(crate) fn finish(built: Built, declared: &Spot, settings: Settings, diagnostics: &mut Vec<Diagnostic>) -> Job {
-    let mut rules = Rules { built, declared, diagnostics };
+pub(crate) fn finish(built: Built, declared: &Spot, settings: Settings, report: &mut Report) -> Job {
+    let mut rules = Rules { built, declared, report };
     rules.rates();
     rules.times();
     rules.depths();
@@ -37,8 +38,8 @@ impl Rules<'_> {
 
     fn say(&mut self, severity: Severity, names: &[&str], message: &str, help: &str) {
         let help = (!help.is_empty()).then(|| help.to_owned());
-        let diagnostic = self.spot(names).diagnostic(severity, message, help);
-        self.diagnostics.push(diagnostic);
+        let spot = self.spot(names);
+        self.report.say(severity, &spot, message, help);
     }
 
     fn rates(&mut self) {
@@ -97,12 +98,16 @@ impl Rules<'_> {
             // What is read must be there first.
             job.overwrite = true;
         }
+        if !job.filenames.is_empty() {
+            job.files = u32::try_from(job.filenames.len()).unwrap_or(u32::MAX);
+        }
         if readonly && (w.writes || w.trims) {
             let message = "this job writes or trims, and --readonly forbids it";
             self.say(Severity::Error, &["rw"], message, "");
         }
+        let agrees = w.reads && w.writes || self.built.draft.job.mix_read_percent == if w.reads { 100 } else { 0 };
         let mix = ["rwmixread", "rwmixwrite"].into_iter().find(|name| self.given(name));
-        if let Some(name) = mix.filter(|_| !(w.reads && w.writes)) {
+        if let Some(name) = mix.filter(|_| !agrees) {
             let message = format!("{name} has no effect: the job does not mix reads and writes");
             self.say(Severity::Warning, &[name], &message, "mixed jobs have `rw=rw` or `rw=randrw`");
         }

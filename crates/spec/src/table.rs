@@ -1,5 +1,8 @@
 //! The option table: one row per option, one lookup for everything that needs to know an option.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use crate::draft::Draft;
 use crate::options;
 use crate::value::{Kind, Value};
@@ -246,14 +249,22 @@ pub enum Lookup {
     Unknown,
 }
 
+static BY_NAME: LazyLock<HashMap<&'static str, Vec<&'static OptionSpec>>> = LazyLock::new(|| {
+    let mut index: HashMap<&'static str, Vec<&'static OptionSpec>> = HashMap::new();
+    for row in all_options() {
+        for name in row.names() {
+            index.entry(name).or_default().push(row);
+        }
+    }
+    index
+});
+
 /// The option that `name` means to a job with `engine`.
 pub fn lookup(name: &str, engine: &str) -> Lookup {
-    let mut other = None;
-    for row in all_options().filter(|row| row.names().any(|n| n == name)) {
-        if row.belongs_to(engine) {
-            return Lookup::Found(row);
-        }
-        other = Some(row);
+    let rows = BY_NAME.get(name).map(Vec::as_slice).unwrap_or_default();
+    match (rows.iter().find(|row| row.belongs_to(engine)), rows.first()) {
+        (Some(row), _) => Lookup::Found(row),
+        (None, Some(row)) => Lookup::OtherEngine(row),
+        (None, None) => Lookup::Unknown,
     }
-    other.map_or(Lookup::Unknown, Lookup::OtherEngine)
 }

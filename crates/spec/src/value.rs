@@ -140,11 +140,13 @@ fn nanos_text(nanos: u64) -> String {
     }
 }
 
+/// The shortest list that reads back as `values`: one for all, two whose second serves trims too, or all three.
 fn three_text(values: &[Option<u64>; 3], one: impl Fn(u64) -> String) -> String {
     let texts = values.map(|v| v.map(&one).unwrap_or_default());
     match values {
         [Some(a), Some(b), Some(c)] if a == b && b == c => one(*a),
-        _ => texts.join(",").trim_end_matches(',').to_owned(),
+        [_, Some(b), Some(c)] if b == c => texts[..2].join(","),
+        _ => texts.join(","),
     }
 }
 

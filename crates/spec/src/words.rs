@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::api::{Diagnostic, Place, Severity};
+use crate::api::Place;
 
 /// One line of a job file, or the whole command line.
 #[derive(Debug)]
@@ -37,19 +37,6 @@ impl Spot {
         let text = &self.line.text;
         let fits = span.end <= self.span.end && text.is_char_boundary(span.start) && text.is_char_boundary(span.end);
         Spot { line: Rc::clone(&self.line), span: if fits { span } else { self.span.clone() } }
-    }
-
-    pub(crate) fn error(&self, message: impl Into<String>, help: Option<String>) -> Diagnostic {
-        self.diagnostic(Severity::Error, message, help)
-    }
-
-    pub(crate) fn diagnostic(
-        &self,
-        severity: Severity,
-        message: impl Into<String>,
-        help: Option<String>,
-    ) -> Diagnostic {
-        Diagnostic { severity, message: message.into(), place: Some(self.place()), help }
     }
 }
 

@@ -134,7 +134,8 @@ impl Calculator<'_> {
     fn unary(&mut self) -> Result<Number, Fault> {
         if self.take(&['-']).is_some() {
             let (value, dimension) = self.deeper(Self::unary)?;
-            return Ok((-value, dimension));
+            let negated = value.checked_neg().ok_or_else(|| self.fault("the result is too large"))?;
+            return Ok((negated, dimension));
         }
         if self.take(&['(']).is_some() {
             let inner = self.deeper(Self::sum)?;

@@ -124,6 +124,10 @@ fn refuse_ranges(whole: Piece<'_>, pieces: &[Piece<'_>]) -> Result<(), Fault> {
         }
         if let Some(at) = separator_in(piece.text) {
             let (low, high) = (&piece.text[..at], &piece.text[at + 1..]);
+            if piece.text.contains('/') {
+                let fault = Fault::new(piece.span(), format!("`{}` is a list of shares", whole.text));
+                return Err(fault.help("shares of block sizes are given with `bssplit`"));
+            }
             let fault = Fault::new(piece.span(), format!("`{}` is a range, and one value is wanted", whole.text));
             let help =
                 format!("fio takes it for `{low},{high}`: reads and writes; a range of block sizes is `bsrange`");
@@ -164,7 +168,7 @@ pub(super) fn cpus(piece: Piece<'_>) -> Result<Vec<u32>, Fault> {
             _ => Err(Fault::new(p.span(), format!("`{}` is no CPU number", p.text))),
         }
     };
-    let mut cpus = Vec::new();
+    let mut ranges = Vec::new();
     for part in piece.split(',') {
         let (first, last) = match part.text.find('-') {
             Some(dash) => (number(part.to(dash))?, number(part.from(dash + 1))?),
@@ -176,10 +180,14 @@ pub(super) fn cpus(piece: Piece<'_>) -> Result<Vec<u32>, Fault> {
         if last < first {
             return Err(Fault::new(part.span(), format!("the range `{}` runs backwards", part.text)));
         }
-        cpus.extend(first..=last);
-        // Many overlapping ranges must not add up to many gigabytes.
-        cpus.sort_unstable();
-        cpus.dedup();
+        ranges.push((first, last));
+    }
+    ranges.sort_unstable();
+    let mut cpus: Vec<u32> = Vec::new();
+    for (first, last) in ranges {
+        // What an earlier range covered is not listed again.
+        let next = cpus.last().map_or(first, |seen| first.max(seen + 1));
+        cpus.extend(next..=last);
     }
     Ok(cpus)
 }

@@ -154,23 +154,24 @@ impl Grammar {
         let trimmed = whole.trimmed();
         let text_like = matches!(kind, Kind::Text | Kind::Names);
         if trimmed.at > 0 && !trimmed.text.is_empty() {
-            self.note(0..trimmed.at, "fio keeps a blank after `=` as part of the value");
             if self.reading == Reading::Fio {
                 return whole;
             }
+            self.note(0..trimmed.at, "fio keeps a blank after `=` as part of the value");
         }
         if text_like && trimmed.at == 0 { whole } else { trimmed }
     }
 
     fn switch(&mut self, piece: Piece<'_>, what: &str) -> Result<bool, Fault> {
-        let digits = piece.text.trim_start().bytes().take_while(u8::is_ascii_digit).count();
-        let (number, rest) = piece.text.trim_start().split_at(digits);
-        match (number.trim_start_matches('0'), rest) {
-            _ if number.is_empty() => {}
-            ("", "") => return Ok(false),
-            ("1", "") => return Ok(true),
-            ("", _) => {}
-            (_, rest) if number == "1" || rest.is_empty() && what.starts_with("a flag") => {
+        let text = piece.text.trim_start();
+        let skip = if text.starts_with("0x") || text.starts_with("0X") { 2 } else { 0 };
+        let digits = skip + text[skip..].bytes().take_while(u8::is_ascii_digit).count();
+        let rest = &text[digits..];
+        let any_number_is_on = what.starts_with("a flag");
+        match (text[skip..digits].parse::<u64>(), rest.is_empty()) {
+            (Ok(0), true) => return Ok(false),
+            (Ok(1), true) => return Ok(true),
+            (Ok(n), _) if n == 1 || n > 1 && rest.is_empty() && any_number_is_on => {
                 self.note(piece.span(), "fio takes any such number for `1`");
                 return Ok(true);
             }
@@ -218,7 +219,12 @@ impl Grammar {
 
     /// Bytes or `N%`.
     fn share(&mut self, piece: Piece<'_>) -> Result<Size, Fault> {
-        let Some(percent) = piece.text.find('%') else {
+        let percent = piece.text.find('%').filter(|_| !piece.text.starts_with('('));
+        let Some(percent) = percent else {
+            if piece.text.ends_with(['z', 'Z']) {
+                let zones = piece.from(piece.text.len() - 1).span();
+                return Err(Fault::new(zones, "a number of zones is not carried out yet"));
+            }
             return self.bytes(piece, 0, u64::MAX).map(Size::Bytes);
         };
         if !piece.text[percent..].chars().all(|c| c == '%') {

@@ -133,7 +133,8 @@ fn scale(parts: &Parts<'_>, multiplier: u64, piece: Piece<'_>) -> Result<u64, Fa
         let denominator = 10u128.checked_pow(fraction.len() as u32).ok_or_else(too_large)?;
         let numerator: u128 = fraction.parse().map_err(|_| too_large())?;
         let part = numerator.checked_mul(u128::from(multiplier)).ok_or_else(too_large)?;
-        if !part.is_multiple_of(denominator) {
+        // Without a unit the fraction cannot have been meant; with one it must come out.
+        if multiplier > 1 && !part.is_multiple_of(denominator) {
             return Err(Fault::new(piece.span(), format!("`{}` is not a whole number", piece.text)));
         }
         sum = product.checked_add(part / denominator).ok_or_else(too_large)?;

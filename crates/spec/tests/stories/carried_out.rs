@@ -1,0 +1,166 @@
+//! Every option that is carried out, by name: what it puts into the job. One test sees to it that none is left out.
+
+use std::path::PathBuf;
+
+use iostrata_spec::table::{Status, all_options};
+use iostrata_spec::*;
+
+use crate::world::job;
+
+type Check = fn(&Job) -> bool;
+
+/// Option, arguments that use it, and what must hold then and not without it (a different default).
+const CASES: &[(&str, &[&str], Check)] = &[
+    ("name", &["--name=other", "--ioengine=null"], |j| j.section == "other"),
+    ("description", &["--description=two words"], |j| j.description.as_deref() == Some("two words")),
+    ("numjobs", &["--numjobs=7"], |j| j.clones == 7),
+    ("thread", &["--thread"], |j| j.thread),
+    ("stonewall", &["--stonewall"], |j| j.stonewall),
+    ("new_group", &["--new_group"], |j| j.new_group),
+    ("group_reporting", &["--group_reporting"], |j| j.reporting.group),
+    ("startdelay", &["--startdelay=1-250ms"], |j| j.start_delay_ns == (250_000_000, 1_000_000_000)),
+    ("exitall", &["--exitall"], |j| j.exit_all),
+    ("nice", &["--nice=-20"], |j| j.nice == Some(-20)),
+    ("cpus_allowed", &["--cpus_allowed=4,0-1"], |j| j.cpus == [0, 1, 4]),
+    ("cpumask", &["--cpumask=0x11"], |j| j.cpus == [0, 4]),
+    ("cpus_allowed_policy", &["--cpus_allowed_policy=split"], |j| j.cpu_policy == CpuPolicy::Split),
+    ("filename", &["--filename=a:b\\:c"], |j| j.filenames == ["a", "b:c"] && j.files == 2),
+    ("directory", &["--directory=/x:/y"], |j| j.directories == [PathBuf::from("/x"), PathBuf::from("/y")]),
+    ("filename_format", &["--filename_format=$jobnum"], |j| j.filename_format.as_deref() == Some("$jobnum")),
+    ("nrfiles", &["--nrfiles=3"], |j| j.files == 3),
+    ("filesize", &["--filesize=1m-4k"], |j| j.file_size == Some((4096, 1 << 20))),
+    ("size", &["--size=30%"], |j| j.size == Some(Size::Percent(30))),
+    ("io_size", &["--io_size=2g"], |j| j.io_size == Some(Size::Bytes(2 << 30))),
+    ("offset", &["--offset=4k"], |j| j.offset == Size::Bytes(4096)),
+    ("offset_increment", &["--offset_increment=10%"], |j| j.offset_increment == Size::Percent(10)),
+    ("number_ios", &["--number_ios=99"], |j| j.number_ios == Some(99)),
+    ("fallocate", &["--fallocate=keep"], |j| j.fallocate == Fallocate::Keep),
+    ("fadvise_hint", &["--fadvise_hint=0"], |j| j.fadvise == FadviseHint::None),
+    ("overwrite", &["--rw=write", "--overwrite=1"], |j| j.overwrite),
+    ("create_serialize", &["--create_serialize=0"], |j| !j.create_serialize),
+    ("create_fsync", &["--create_fsync=0"], |j| !j.create_fsync),
+    ("create_on_open", &["--create_on_open=1"], |j| j.create_on_open),
+    ("create_only", &["--create_only=1"], |j| j.create_only),
+    ("allow_file_create", &["--allow_file_create=0"], |j| !j.allow_create),
+    ("unlink", &["--unlink=1"], |j| j.unlink),
+    ("invalidate", &["--invalidate=0"], |j| !j.invalidate),
+    ("direct", &["--direct=1"], |j| j.direct),
+    ("buffered", &["--buffered=0"], |j| j.direct),
+    ("sync", &["--sync=dsync"], |j| j.sync_flag == SyncFlag::DataSync),
+    ("fsync", &["--fsync=5"], |j| j.fsync_every == 5),
+    ("fdatasync", &["--fdatasync=6"], |j| j.fdatasync_every == 6),
+    ("end_fsync", &["--end_fsync=1"], |j| j.end_fsync),
+    ("fsync_on_close", &["--fsync_on_close=1"], |j| j.fsync_on_close),
+    ("rw", &["--rw=randrw:8"], |j| {
+        j.workload == Workload { reads: true, writes: true, trims: false, random: true, modifier: Some(8) }
+    }),
+    ("bs", &["--bs=1k,2k,4k"], |j| j.block_size.to_array() == [1024, 2048, 4096]),
+    ("rwmixread", &["--rw=rw", "--rwmixread=70"], |j| j.mix_read_percent == 70),
+    ("rwmixwrite", &["--rw=rw", "--rwmixwrite=70"], |j| j.mix_read_percent == 30),
+    // Any word is answered by the permutation: nothing in the job tells them apart.
+    ("random_generator", &["--random_generator=lfsr", "--rw=randread"], |j| j.workload.random),
+    ("randrepeat", &["--randrepeat=0"], |j| j.seed == Seed::Fresh),
+    ("randseed", &["--randrepeat=0", "--randseed=5"], |j| j.seed == Seed::Fixed(5)),
+    ("norandommap", &["--norandommap"], |j| j.no_random_map),
+    ("loops", &["--loops=4"], |j| j.loops == 4),
+    ("ioengine", &["--ioengine=libaio"], |j| j.engine == "libaio"),
+    ("iodepth", &["--iodepth=64"], |j| j.depth == 64),
+    ("iodepth_batch", &["--iodepth=9", "--iodepth_batch=4"], |j| j.batch_submit == Some(4)),
+    ("iodepth_batch_complete_min", &["--iodepth_batch_complete_min=0"], |j| j.batch_complete_min == Some(0)),
+    ("iodepth_batch_complete_max", &["--iodepth_batch_complete_max=3"], |j| j.batch_complete_max == Some(3)),
+    ("iodepth_low", &["--iodepth=9", "--iodepth_low=2"], |j| j.depth_low == Some(2)),
+    ("runtime", &["--runtime=90"], |j| j.runtime_ns == 90_000_000_000),
+    ("time_based", &["--time_based", "--runtime=1"], |j| j.time_based),
+    ("ramp_time", &["--ramp_time=300ms"], |j| j.ramp_ns == 300_000_000),
+    ("rate", &["--rate=1m,,2m"], |j| j.rate_bytes.to_array() == [Some(1 << 20), None, Some(2 << 20)]),
+    ("rate_iops", &["--rate_iops=10,20"], |j| j.rate_iops.to_array() == [Some(10), Some(20), Some(20)]),
+    ("thinktime", &["--thinktime=10"], |j| j.think_ns == 10_000),
+    ("thinktime_spin", &["--thinktime=10", "--thinktime_spin=4"], |j| j.think_spin_ns == 4_000),
+    ("thinktime_blocks", &["--thinktime_blocks=3"], |j| j.think_blocks == 3),
+    ("zero_buffers", &["--zero_buffers"], |j| j.buffers.zero),
+    ("refill_buffers", &["--refill_buffers"], |j| j.buffers.refill),
+    ("scramble_buffers", &["--scramble_buffers=0"], |j| !j.buffers.scramble),
+    ("bwavgtime", &["--bwavgtime=250"], |j| j.measure.bw_window_ms == 250),
+    ("iopsavgtime", &["--iopsavgtime=125"], |j| j.measure.iops_window_ms == 125),
+    ("clat_percentiles", &["--clat_percentiles=0"], |j| !j.reporting.clat_percentiles),
+    ("lat_percentiles", &["--lat_percentiles=1"], |j| j.reporting.lat_percentiles),
+    ("slat_percentiles", &["--slat_percentiles=1"], |j| j.reporting.slat_percentiles),
+    ("percentile_list", &["--percentile_list=99.9:50"], |j| {
+        j.reporting.percentiles == Percentiles { values: vec![50.0, 99.9], precision: 1 }
+    }),
+    ("significant_figures", &["--significant_figures=7"], |j| j.reporting.significant_figures == 7),
+    ("unified_rw_reporting", &["--unified_rw_reporting=2"], |j| j.reporting.unified == Unified::Both),
+    ("disk_util", &["--disk_util=0"], |j| !j.reporting.disk_util),
+    ("gtod_reduce", &["--gtod_reduce=1"], |j| {
+        let m = &j.measure;
+        m.gtod_reduce && !(m.lat || m.clat || m.slat || m.samples || j.reporting.clat_percentiles)
+    }),
+    ("disable_lat", &["--disable_lat=1"], |j| !j.measure.lat),
+    ("disable_clat", &["--disable_clat=1"], |j| !j.measure.clat),
+    ("disable_slat", &["--disable_slat=1"], |j| !j.measure.slat),
+    ("disable_bw_measurement", &["--disable_bw_measurement=1"], |j| !j.measure.samples),
+    ("kb_base", &["--kb_base=1000"], |j| j.reporting.kb_base == 1000),
+    ("unit_base", &["--unit_base=1"], |j| j.reporting.unit_base == 1),
+    ("fixedbufs", &["--ioengine=io_uring", "--fixedbufs"], |j| j.engine_options.fixed_buffers),
+    ("registerfiles", &["--ioengine=io_uring", "--registerfiles"], |j| j.engine_options.register_files),
+    ("sqthread_poll", &["--ioengine=io_uring", "--sqthread_poll=1"], |j| j.engine_options.sq_poll),
+    ("sqthread_poll_cpu", &["--ioengine=io_uring", "--sqthread_poll_cpu=1"], |j| {
+        j.engine_options.sq_poll_cpu == Some(1)
+    }),
+    ("hipri", &["--ioengine=io_uring", "--hipri"], |j| j.engine_options.polled),
+    ("nonvectored", &["--ioengine=io_uring", "--nonvectored=0"], |j| j.engine_options.vectored),
+    ("sim_latency", &["--ioengine=sim", "--sim_latency=1ms"], |j| j.engine_options.sim.base_ns == 1_000_000),
+    ("sim_bandwidth", &["--ioengine=sim", "--sim_bandwidth=1m"], |j| j.engine_options.sim.bytes_per_second == 1 << 20),
+    ("sim_sigma", &["--ioengine=sim", "--sim_sigma=0.25"], |j| j.engine_options.sim.sigma_milli == 250),
+    ("sim_channels", &["--ioengine=sim", "--sim_channels=2"], |j| j.engine_options.sim.channels == 2),
+    ("sim_stall_every", &["--ioengine=sim", "--sim_stall_every=9"], |j| j.engine_options.sim.stall_every == 9),
+    ("sim_stall", &["--ioengine=sim", "--sim_stall=1s"], |j| j.engine_options.sim.stall_ns == 1_000_000_000),
+    ("sim_error_every", &["--ioengine=sim", "--sim_error_every=8"], |j| j.engine_options.sim.error_every == 8),
+];
+
+fn is_option(argument: &str, name: &str) -> bool {
+    let word = argument.trim_start_matches('-');
+    word.split_once('=').map_or(word, |(word, _)| word) == name
+}
+
+#[test]
+fn each_option_puts_its_value_into_the_job() {
+    for (name, args, check) in CASES {
+        let found = if *name == "name" { crate::world::World::default().jobs(args).remove(0) } else { job(args) };
+        assert!(check(&found), "{name}: {args:?} gives {found:#?}");
+        // The same without the option: then it must not hold, or the case shows nothing.
+        let others: Vec<&str> = args.iter().copied().filter(|a| !is_option(a, name)).collect();
+        let plain = job(&others);
+        assert!(!check(&plain) || *name == "random_generator", "{name} is the default");
+    }
+}
+
+#[test]
+fn no_option_that_is_carried_out_is_without_a_case() {
+    for row in all_options() {
+        if matches!(row.status, Status::Same | Status::Differs(_) | Status::Ours) {
+            assert!(CASES.iter().any(|(name, ..)| *name == row.name), "no test names {}", row.name);
+        }
+    }
+}
+
+#[test]
+fn the_command_lines_of_every_tutorial_are_understood() {
+    let line = "--randrepeat=1 --ioengine=posixaio --direct=1 --gtod_reduce=1 --name=test --filename=test --bs=4k \
+                --iodepth=64 --size=4G --readwrite=randrw --rwmixread=75";
+    let args: Vec<&str> = line.split_whitespace().collect();
+    let jobs = crate::world::World::default().jobs(&args);
+    let j = &jobs[0];
+    assert_eq!((j.engine.as_str(), j.direct, j.depth, j.mix_read_percent), ("posixaio", true, 64, 75));
+    assert_eq!(j.size, Some(Size::Bytes(4 << 30)));
+    assert_eq!(j.seed, Seed::Repeat);
+
+    let line = "--filename=/dev/loop3 --direct=1 --rw=randrw --rwmixwrite=50 --refill_buffers --norandommap \
+                --randrepeat=0 --ioengine=posixaio --bs=128k --rate_iops=1280 --iodepth=16 --numjobs=1 --time_based \
+                --runtime=86400 --group_reporting --name=benchtest";
+    let args: Vec<&str> = line.split_whitespace().collect();
+    let jobs = crate::world::World::default().jobs(&args);
+    let j = &jobs[0];
+    assert_eq!(j.rate_iops, PerDirection::all(Some(1280)));
+    assert!(j.no_random_map && j.buffers.refill && j.time_based && j.reporting.group);
+}

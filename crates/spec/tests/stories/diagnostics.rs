@@ -1,0 +1,162 @@
+//! What a person sees when something is wrong.
+
+use iostrata_spec::render_diagnostics;
+use snapbox::{assert_data_eq, str};
+
+use crate::world::World;
+
+fn shown(world: &World, args: &[&str]) -> String {
+    match world.run(args) {
+        Ok(invocation) => render_diagnostics(&invocation.diagnostics, false),
+        Err(list) => render_diagnostics(&list, false),
+    }
+}
+
+#[test]
+fn errors_of_a_job_file() {
+    let text = "[global]\nbs = 8k\nruntime=10min ; long\n\n[job one]\nrw=raed\nio_engine=null\nrate=1m\nrate_iops=5\n";
+    let world = World::default().file("jobs/bad.fio", text);
+    assert_data_eq!(
+        shown(&world, &["jobs/bad.fio"]),
+        str![[r#"
+warning: `bs` is taken as `8192`; fio takes `8`
+ --> jobs/bad.fio:2:5
+  |
+2 | bs = 8k
+  |     ^^^
+  |
+  = help: fio keeps a blank after `=` as part of the value; write `bs=8192`
+warning: `runtime` is taken as `600s`; fio takes `10us`
+ --> jobs/bad.fio:3:11
+  |
+3 | runtime=10min ; long
+  |           ^^^
+  |
+  = help: fio knows no such unit and takes microseconds; write `runtime=600s`
+error: `rw`: `raed` is none of: read, write, trim, randread, randwrite, randtrim, rw, readwrite, randrw, trimwrite, randtrimwrite
+ --> jobs/bad.fio:6:4
+  |
+6 | rw=raed
+  |    ^^^^
+  |
+  = help: did you mean `read`?
+error: unknown option `io_engine`
+ --> jobs/bad.fio:7:1
+  |
+7 | io_engine=null
+  | ^^^^^^^^^
+  |
+  = help: did you mean `ioengine`?
+error: rate and rate_iops are mutually exclusive
+ --> jobs/bad.fio:9:11
+  |
+9 | rate_iops=5
+  |           ^
+  |
+  = help: leave one of them out
+
+"#]]
+    );
+}
+
+#[test]
+fn errors_of_a_command_line() {
+    let args = ["--name=two words", "--bs=4-64k", "--hipri", "--verify=md5", "--ioengine=sync", "--iodept=4"];
+    assert_data_eq!(
+        shown(&World::default(), &args),
+        str![[r#"
+error: `bs`: `4-64k` is a range, and one value is wanted
+ --> command line:1:25
+  |
+1 | '--name=two words' --bs=4-64k --hipri --verify=md5 --ioengine=sync --iodept=4
+  |                         ^^^^^
+  |
+  = help: fio takes it for `4,64k`: reads and writes; a range of block sizes is `bsrange`
+error: `hipri` is an option of io_uring; the engine here is sync
+ --> command line:1:31
+  |
+1 | '--name=two words' --bs=4-64k --hipri --verify=md5 --ioengine=sync --iodept=4
+  |                               ^^^^^^^
+  |
+  = help: set `ioengine=io_uring` in the same section
+error: `verify` is not carried out yet (check data read against data written)
+ --> command line:1:39
+  |
+1 | '--name=two words' --bs=4-64k --hipri --verify=md5 --ioengine=sync --iodept=4
+  |                                       ^^^^^^^^
+  |
+  = help: only `verify=0` is possible so far
+error: option `iodept` is ambiguous
+ --> command line:1:68
+  |
+1 | '--name=two words' --bs=4-64k --hipri --verify=md5 --ioengine=sync --iodept=4
+  |                                                                    ^^^^^^^^
+  |
+  = help: it may be one of --iodepth, --iodepth_batch, --iodepth_batch_submit, --iodepth_batch_complete_min, --iodepth_batch_complete, --iodepth_batch_complete_max, --iodepth_low
+
+"#]]
+    );
+}
+
+#[test]
+fn an_option_that_will_never_be() {
+    let args = ["--name=x", "--client=host", "--rwmixcycle=4"];
+    assert_data_eq!(
+        shown(&World::default(), &args),
+        str![[r#"
+error: `--client` is not supported: there is no client and server mode
+ --> command line:1:10
+  |
+1 | --name=x --client=host --rwmixcycle=4
+  |          ^^^^^^^^
+  |
+  = help: instead: start one rank per host with MPI; the ranks' results are merged
+error: `rwmixcycle` is not supported: fio has dropped it
+ --> command line:1:24
+  |
+1 | --name=x --client=host --rwmixcycle=4
+  |                        ^^^^^^^^^^^^
+  |
+  = help: instead: leave it out
+
+"#]]
+    );
+}
+
+#[test]
+fn nothing_to_do() {
+    assert_data_eq!(
+        shown(&World::default(), &[]),
+        str![[r#"
+error: No job(s) defined
+ |
+ = help: name a job file, or give --name=JOB and its options; see --help
+
+"#]]
+    );
+}
+
+#[test]
+fn a_value_from_the_environment_is_underlined_as_a_whole() {
+    let world = World::default().file("e.fio", "[j]\nbs=${SIZE}\n").env("SIZE", "4q");
+    assert_data_eq!(
+        shown(&world, &["e.fio"]),
+        str![[r#"
+error: `bs`: `q` is no unit
+ --> e.fio:2:1
+  |
+2 | bs=${SIZE}
+  | ^^^^^^^^^^
+  |
+  = help: units are k, m, g, t, p (with `b` or `ib` after them, if you like)
+
+"#]]
+    );
+}
+
+#[test]
+fn colour_is_there_when_asked_for() {
+    let list = World::default().run(&["--nonsense"]).unwrap_err();
+    assert!(render_diagnostics(&list, true).contains('\u{1b}'));
+    assert!(!render_diagnostics(&list, false).contains('\u{1b}'));
+}

@@ -1,0 +1,13 @@
+//! The language as a person uses it: command lines and job files in, jobs and diagnostics out.
+
+mod against_fio;
+mod carried_out;
+mod command_line;
+mod corpus;
+mod diagnostics;
+mod documents;
+mod job_files;
+mod misreadings;
+mod rules;
+mod values;
+mod world;

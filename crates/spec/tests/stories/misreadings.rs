@@ -1,0 +1,120 @@
+//! Values that fio silently takes for something else than they say.
+
+use iostrata_spec::{Invocation, Job, Severity};
+
+use crate::world::World;
+
+fn run(text: &str, flags: &[&str]) -> Result<Invocation, usize> {
+    let world = World::default().file("j.fio", &format!("[j]\n{text}\n"));
+    let mut args = vec!["j.fio"];
+    args.extend(flags);
+    world.run(&args).map_err(|list| list.iter().filter(|d| d.severity == Severity::Error).count())
+}
+
+struct Case {
+    text: &'static str,
+    what: fn(&Job) -> i64,
+    plain: i64,
+    /// None where fio refuses the value.
+    fio: Option<i64>,
+}
+
+fn bytes(job: &Job) -> i64 {
+    job.block_size.read as i64
+}
+
+fn runtime_us(job: &Job) -> i64 {
+    (job.runtime_ns / 1000) as i64
+}
+
+const CASES: &[Case] = &[
+    Case { text: "bs = 8k", what: bytes, plain: 8192, fio: Some(8) },
+    Case { text: "bs=4.5k", what: bytes, plain: 4608, fio: Some(4) },
+    Case { text: "bs=4 k", what: bytes, plain: 4096, fio: Some(4) },
+    Case { text: "bs=4kbytes", what: bytes, plain: 4096, fio: Some(4096) },
+    Case { text: "bs=1.9", what: bytes, plain: 1, fio: Some(1) },
+    Case { text: "rw = write", what: |j| i64::from(j.workload.writes), plain: 1, fio: None },
+    Case { text: "ioengine = null", what: |j| i64::from(j.engine == "null"), plain: 1, fio: None },
+    Case { text: "direct=1G", what: |j| i64::from(j.direct), plain: 1, fio: Some(1) },
+    Case { text: "runtime=10sec", what: runtime_us, plain: 10_000_000, fio: Some(10) },
+    Case { text: "runtime=10min", what: runtime_us, plain: 600_000_000, fio: Some(10) },
+    Case { text: "runtime=1.5s", what: runtime_us, plain: 1_500_000, fio: Some(1_000_000) },
+    Case { text: "runtime = 10ms", what: runtime_us, plain: 10_000, fio: Some(10_000_000) },
+    Case { text: "rate=10MB/s", what: |j| j.rate_bytes.read.unwrap_or(0) as i64, plain: 10 << 20, fio: Some(10 << 20) },
+    Case { text: "iodepth=3%", what: |j| i64::from(j.depth), plain: 3, fio: Some(3) },
+    Case { text: "number_ios=100%", what: |j| j.number_ios.unwrap_or(0) as i64, plain: 100, fio: Some(100) },
+];
+
+#[test]
+fn what_was_plainly_meant_is_taken_with_a_warning() {
+    for case in CASES {
+        let invocation = run(case.text, &[]).unwrap_or_else(|_| panic!("{} is refused", case.text));
+        assert_eq!((case.what)(&invocation.jobs[0]), case.plain, "{}", case.text);
+        assert_eq!(invocation.diagnostics.len(), 1, "{}", case.text);
+        assert_eq!(invocation.diagnostics[0].severity, Severity::Warning);
+    }
+}
+
+#[test]
+fn strict_makes_it_an_error() {
+    for case in CASES {
+        assert_eq!(run(case.text, &["--strict"]).err(), Some(1), "{}", case.text);
+    }
+}
+
+#[test]
+fn fio_exact_takes_what_fio_takes_without_a_word() {
+    for case in CASES {
+        match (run(case.text, &["--fio-exact"]), case.fio) {
+            (Ok(invocation), Some(fio)) => {
+                assert_eq!((case.what)(&invocation.jobs[0]), fio, "{}", case.text);
+                assert_eq!(invocation.diagnostics, Vec::new(), "{}", case.text);
+            }
+            (Err(1), None) => {}
+            (result, fio) => panic!("{}: {result:?}, fio {fio:?}", case.text),
+        }
+    }
+}
+
+#[test]
+fn what_is_not_plain_is_an_error_and_fio_exact_still_takes_it() {
+    for (text, fio) in [("bs=4q", 4), ("bs=4-64k", 4), ("bs=1e3", 1), ("bs=4kk", 4096), ("bs=1k:2k", 1024)] {
+        assert_eq!(run(text, &[]).err(), Some(1), "{text}");
+        let invocation = run(text, &["--fio-exact"]).unwrap();
+        assert_eq!(invocation.jobs[0].block_size.read, fio, "{text}");
+    }
+}
+
+#[test]
+fn odd_but_defined_values_are_kept_without_a_word() {
+    for text in ["size=1GiB", "bs=4kib", "bs=4k,8k", "startdelay=5:1", "filesize=1m-4k"] {
+        assert_eq!(run(text, &["--strict"]).unwrap().diagnostics, Vec::new(), "{text}");
+    }
+}
+
+#[test]
+fn on_a_command_line_kb_base_is_meant_for_all() {
+    let args = ["--name=x", "--bs=4k", "--kb_base=1000"];
+    let invocation = World::default().run(&args).unwrap();
+    assert_eq!(invocation.jobs[0].block_size.read, 4000);
+    assert_eq!(invocation.diagnostics[0].message, "`bs` is taken as `4000`; fio takes `4096`");
+    let exact = World::default().run(&["--fio-exact", "--name=x", "--bs=4k", "--kb_base=1000"]).unwrap();
+    assert_eq!(exact.jobs[0].block_size.read, 4096);
+    let right = World::default().run(&["--name=x", "--kb_base=1000", "--bs=4k", "--size=7"]);
+    assert!(right.is_err(), "7 bytes are fewer than a block");
+}
+
+#[test]
+fn a_file_with_a_colon_in_its_name_is_one_file() {
+    let world = World::default().file("disk:0", "");
+    let invocation = world.run(&["--name=x", "--filename=disk:0"]).unwrap();
+    assert_eq!(invocation.jobs[0].filenames, ["disk:0"]);
+    assert_eq!(invocation.diagnostics[0].message, "`filename` is taken as `disk\\:0`; fio takes `disk:0`");
+    let exact = world.run(&["--fio-exact", "--name=x", "--filename=disk:0"]).unwrap();
+    assert_eq!(exact.jobs[0].filenames, ["disk", "0"]);
+}
+
+#[test]
+fn warnings_can_be_made_fatal() {
+    assert_eq!(run("bs=4.5k", &["--warnings-fatal"]).err(), Some(1));
+}
