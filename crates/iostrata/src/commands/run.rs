@@ -88,6 +88,10 @@ pub(crate) fn machine_host() -> Host {
 }
 
 fn carry_out(arguments: &[OsString], as_fio: bool, signals: Signals) -> anyhow::Result<u8> {
+    if !as_fio && arguments.first().is_some_and(|word| word == "--version" || word == "-v") {
+        return print(&format!("iostrata-{} ({})\n", env!("CARGO_PKG_VERSION"), iostrata_spec::FIO_VERSION))
+            .map(|()| 0);
+    }
     let colored = std::io::stderr().is_terminal();
     let invocation = match parse_command_line(arguments, &machine_host(), &Machine) {
         Ok(invocation) => invocation,
