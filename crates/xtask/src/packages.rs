@@ -77,7 +77,8 @@ fn not_installed(listed: &str) -> Vec<&'static Package> {
     PACKAGES.iter().filter(|package| !installed.contains(&package.name)).collect()
 }
 
-fn is_root() -> Result<bool> {
+/// Whether this program runs as root.
+pub(crate) fn is_root() -> Result<bool> {
     Ok(stdout_of(Command::new("id").arg("-u"))?.trim() == "0")
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn to_the_end(command: &mut Command, tool: &Tool, scratch: &Path) -> 
 }
 
 /// CPU time of all children that have ended.
-fn children_cpu() -> Result<Duration> {
+pub(crate) fn children_cpu() -> Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let us = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
     Ok(Duration::from_micros(u64::try_from(us)?))

@@ -3,11 +3,14 @@
 //!
 //! CPU time holds on a shared machine where I/Os per second do not. A long run minus a short one leaves out starting
 //! and reporting, which are the same in both; what is left, divided by the I/Os between, is the cost of one I/O.
+//! `cargo xtask bench --devices` compares what devices show instead: see [`devices`].
 
 pub(crate) mod callgrind;
 mod cases;
 mod cpu;
+mod devices;
 mod page;
+mod table;
 
 use std::path::{Path, PathBuf};
 
@@ -52,8 +55,11 @@ struct Options {
     cases: Vec<&'static Case>,
 }
 
-/// `cargo xtask bench [--rounds N] [--case NAME]…`.
+/// `cargo xtask bench [--devices] [--rounds N] [--case NAME]…`.
 pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<bool> {
+    if let Some((_, others)) = args.split_first().filter(|(first, _)| *first == "--devices") {
+        return devices::run(workspace, others);
+    }
     let options = parse(args)?;
     let need = |name: &str| process::which(name).with_context(|| format!("needs `{name}`: apt-get install {name}"));
     let fio = Tool { name: "fio", program: need("fio")? };
@@ -63,13 +69,11 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<bool> {
     let mut measured = Vec::new();
     for case in &options.cases {
         measured.push(measure(case, &iostrata, &fio, options.rounds, &scratch)?);
-        println!("{}", page::row(measured.last().context("just measured")?));
+        println!("{}", table::row(measured.last().context("just measured")?));
     }
     if options.cases.len() == CASES.len() {
-        let path = workspace.root().join("docs/performance.md");
         let machine = page::Machine::here(workspace, &fio)?;
-        std::fs::write(&path, page::render(&machine, options.rounds, &measured))?;
-        println!("written: {}", path.display());
+        page::write(workspace, page::Section::Cpu, &table::render(&machine, options.rounds, &measured))?;
     }
     Ok(true)
 }
@@ -118,6 +122,13 @@ fn measure(case: &'static Case, iostrata: &Tool, fio: &Tool, rounds: usize, scra
     Ok(Measured { case, pairs, instructions: (ours, theirs) })
 }
 
+/// The middle value; of an even number, the mean of the middle two.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len().is_multiple_of(2) { f64::midpoint(values[middle - 1], values[middle]) } else { values[middle] }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,5 +148,10 @@ mod tests {
         assert!(parsed(&["--case", "nul"]).err().unwrap().to_string().contains(NULL_RANDREAD.name));
         assert!(parsed(&["--rounds", "0"]).is_err());
         assert!(parsed(&["--rounds"]).is_err());
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between() {
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), 2.5);
     }
 }

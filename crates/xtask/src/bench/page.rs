@@ -1,12 +1,65 @@
-//! The page that the bench writes.
+//! The page that the bench writes: `docs/performance.md`. Each part of the bench writes its own section and keeps the
+//! others.
 
-use std::fmt::Write;
+use anyhow::{Context, Result};
 
-use anyhow::Result;
-
-use super::{Measured, Pair, Tool};
+use super::Tool;
 use crate::process::stdout_of;
 use crate::workspace::Workspace;
+
+/// A part of the page with a writer of its own, in the order of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Section {
+    /// CPU time and instructions per I/O.
+    Cpu,
+    /// Beside fio on devices.
+    Devices,
+}
+
+const SECTIONS: [Section; 2] = [Section::Cpu, Section::Devices];
+
+const HEAD: &str = "# Performance
+
+Written by `cargo xtask bench` and `cargo xtask bench --devices`; do not edit.
+";
+
+impl Section {
+    /// The lines around it.
+    fn markers(self) -> (&'static str, &'static str) {
+        match self {
+            Section::Cpu => ("<!-- begin: cpu -->\n", "<!-- end: cpu -->\n"),
+            Section::Devices => ("<!-- begin: devices -->\n", "<!-- end: devices -->\n"),
+        }
+    }
+
+    /// What stands in a page between its markers.
+    fn of(self, page: &str) -> Result<Option<&str>> {
+        let (begin, end) = self.markers();
+        let Some((_, rest)) = page.split_once(begin) else { return Ok(None) };
+        let body = rest.split_once(end).with_context(|| format!("docs/performance.md lacks `{}`", end.trim_end()))?.0;
+        Ok(Some(body))
+    }
+}
+
+/// Writes one section of the page.
+pub(crate) fn write(workspace: &Workspace, section: Section, body: &str) -> Result<()> {
+    let path = workspace.root().join("docs/performance.md");
+    let old = if path.exists() { std::fs::read_to_string(&path)? } else { String::new() };
+    std::fs::write(&path, with(&old, section, body)?)?;
+    println!("written: {}", path.display());
+    Ok(())
+}
+
+/// The page with a new body of one section and what it had of the others.
+fn with(old: &str, section: Section, body: &str) -> Result<String> {
+    let mut page = HEAD.to_owned();
+    for one in SECTIONS {
+        let kept = if one == section { Some(body) } else { one.of(old)? };
+        let (begin, end) = one.markers();
+        page.extend(kept.map(|body| format!("\n{begin}{body}{end}")));
+    }
+    Ok(page)
+}
 
 /// What was measured on.
 pub(crate) struct Machine {
@@ -31,95 +84,41 @@ impl Machine {
             commit: said("git".as_ref(), &["describe", "--always", "--dirty"])?,
         })
     }
-}
 
-/// One case as a row of the table.
-pub(crate) fn row(measured: &Measured) -> String {
-    let column = |value: fn(&Pair) -> f64| median(measured.pairs.iter().map(value).collect());
-    let ratios: Vec<f64> = measured.pairs.iter().map(|pair| pair.fio_ns / pair.iostrata_ns).collect();
-    let (lowest, highest) =
-        (ratios.iter().copied().fold(f64::MAX, f64::min), ratios.iter().copied().fold(0.0, f64::max));
-    let (ours, theirs) = measured.instructions;
-    format!(
-        "| {} | {:.0} | {:.0} | {:.2} ({lowest:.2} to {highest:.2}) | {ours:.0} | {theirs:.0} |",
-        measured.case.name,
-        column(|pair| pair.iostrata_ns),
-        column(|pair| pair.fio_ns),
-        median(ratios),
-    )
-}
-
-/// The middle value; of an even number, the mean of the middle two.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len().is_multiple_of(2) { f64::midpoint(values[middle - 1], values[middle]) } else { values[middle] }
-}
-
-/// The whole page.
-pub(crate) fn render(machine: &Machine, rounds: usize, measured: &[Measured]) -> String {
-    let mut page = format!(
-        "# Performance
-
-Written by `cargo xtask bench`; do not edit.
-
-What one I/O costs in CPU time, user and system, by the kernel's accounting of the whole process: a long run minus a
-short one, divided by the I/Os between. Both programs run the same options in turn, pinned to the same core, with full
-statistics. \"fio / iostrata\" is the median of {rounds} paired ratios, with the lowest and the highest. Instructions
-are user instructions per I/O as callgrind counts them: a run of 60,000 I/Os minus one of 10,000, divided by 50,000.
-
-- processor: {}
-- kernel: {}
-- fio: {} (Debian's)
-- iostrata: {}
-
-| case | iostrata, ns | fio, ns | fio / iostrata | iostrata, instructions | fio, instructions |
-|---|---:|---:|---:|---:|---:|
-",
-        machine.processor, machine.kernel, machine.fio, machine.commit
-    );
-    for one in measured {
-        page.push_str(&row(one));
-        page.push('\n');
+    /// As lines of a Markdown list.
+    pub(crate) fn list(&self) -> String {
+        format!(
+            "- processor: {}\n- kernel: {}\n- fio: {} (Debian's)\n- iostrata: {}\n",
+            self.processor, self.kernel, self.fio, self.commit
+        )
     }
-    page.push_str("\nThe cases, as options of either program:\n\n```text\n");
-    for one in measured {
-        // Writing to a string cannot fail.
-        let _ = writeln!(page, "{}\n    {}", one.case.name, one.case.job().join(" "));
+
+    /// One for tests.
+    #[cfg(test)]
+    pub(crate) fn example() -> Machine {
+        Machine { processor: "P".to_owned(), kernel: "K".to_owned(), fio: "F".to_owned(), commit: "C".to_owned() }
     }
-    page.push_str("```\n");
-    page
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::NULL_RANDREAD;
 
-    fn measured(pairs: &[(f64, f64)]) -> Measured {
-        let pairs = pairs.iter().map(|&(iostrata_ns, fio_ns)| Pair { iostrata_ns, fio_ns }).collect();
-        Measured { case: &NULL_RANDREAD, pairs, instructions: (300.0, 3000.0) }
+    #[test]
+    fn each_part_of_the_bench_keeps_what_the_other_wrote() {
+        let devices = with("", Section::Devices, "on devices\n").unwrap();
+        let both = with(&devices, Section::Cpu, "per I/O\n").unwrap();
+        assert!(both.starts_with(HEAD));
+        assert_eq!(Section::Cpu.of(&both).unwrap(), Some("per I/O\n"));
+        assert_eq!(Section::Devices.of(&both).unwrap(), Some("on devices\n"));
+        let again = with(&both, Section::Devices, "newer\n").unwrap();
+        assert_eq!(again, both.replace("on devices", "newer"));
+        assert!(again.find("per I/O") < again.find("newer"), "{again}");
     }
 
     #[test]
-    fn the_ratio_is_the_median_of_the_pairs_not_the_ratio_of_the_medians() {
-        // Paired ratios are 2, 5 and 1; the medians of the columns are 20 and 40.
-        let row = row(&measured(&[(10.0, 20.0), (20.0, 100.0), (40.0, 40.0)]));
-        assert_eq!(row, "| null-randread-32 | 20 | 40 | 2.00 (1.00 to 5.00) | 300 | 3000 |");
-    }
-
-    #[test]
-    fn the_median_of_an_even_number_lies_between() {
-        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), 2.5);
-    }
-
-    #[test]
-    fn the_page_names_the_machine_and_every_case() {
-        let machine =
-            Machine { processor: "P".to_owned(), kernel: "K".to_owned(), fio: "F".to_owned(), commit: "C".to_owned() };
-        let page = render(&machine, 7, &[measured(&[(1.0, 2.0)])]);
-        for word in ["processor: P", "kernel: K", "fio: F", "iostrata: C", "--ioengine=null", "median of 7"] {
-            assert!(page.contains(word), "{word} is not in\n{page}");
-        }
+    fn a_section_that_lost_its_end_is_not_guessed_at() {
+        let page = with("", Section::Cpu, "per I/O\n").unwrap().replace("<!-- end: cpu -->\n", "");
+        assert!(with(&page, Section::Devices, "x\n").unwrap_err().to_string().contains("end: cpu"));
     }
 }
