@@ -48,7 +48,7 @@ const CHORES: &[Chore] = &[
     },
     Chore {
         word: "bench",
-        usage: "bench [--devices] [--rounds N] [--case NAME]…      beside Debian's fio, as a page: CPU per I/O, or devices",
+        usage: "bench [--devices] [--rounds N] [--case NAME]…      CPU per I/O, or devices, beside fio, as a page",
         run: bench::run,
     },
     Chore {

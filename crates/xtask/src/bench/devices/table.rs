@@ -68,12 +68,12 @@ The same work on the same bytes: a file of {size} that fio laid out once ({disk}
 direct I/O over that file, named `loop`. Random blocks of 4 KiB with `direct=1`, not pinned to a core.
 
 Each round runs iostrata once and fio twice, one second each, in an order drawn by lot, all three with the same
-`randseed`. \"iostrata / fio\" is the median over {rounds} rounds of the ratio of iostrata's run to the first of fio's two,
-where the lot says which of them is the first. \"fio / fio\" is what fio shows against itself: of the {rounds} ratios of
-its second run to its first, the largest in either direction, r, as the interval from 1/r to r; for p50 and p99 it is
-never narrower than one bin of the histogram, 1/64. A ratio inside this interval agrees. \"Higher in\" counts the rounds
-in which iostrata's number was the higher one: a small difference that always has the same direction shows there.
-p50 and p99 are percentiles of `clat_ns`. {agree} agree, {better} differ for the better, {worse} for the worse.
+`randseed`. \"iostrata / fio\" is the median over {rounds} rounds of the ratio of iostrata's run to the first of fio's
+two, where the lot says which of them is the first. \"fio / fio\" is what fio shows against itself: of the {rounds}
+ratios of its second run to its first, the largest in either direction, r, as the interval from 1/r to r; for p50 and
+p99 it is never narrower than one bin of the histogram, 1/64. A ratio inside this interval agrees. \"Higher in\" counts
+the rounds in which iostrata's number was the higher one: a small difference that always has the same direction shows
+there. p50 and p99 are percentiles of `clat_ns`. {agree} agree, {better} differ for the better, {worse} for the worse.
 
 {machine}- seed: {seed}
 
@@ -133,7 +133,8 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[0],
-            "| file-psync-randread-1 | IOPS | 1500 | 900 | 1.500 | 0.800 to 1.250 | 1 of 1 | differs: 50.0% higher, better |"
+            "| file-psync-randread-1 | IOPS | 1500 | 900 | 1.500 | 0.800 to 1.250 | 1 of 1 | \
+             differs: 50.0% higher, better |"
         );
         assert_eq!(
             lines[1],
