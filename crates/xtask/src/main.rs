@@ -6,6 +6,7 @@
 
 mod bench;
 mod build;
+mod docs;
 mod ledger;
 mod libtest;
 mod macos;
@@ -40,6 +41,11 @@ const CHORES: &[Chore] = &[
         word: "tidy",
         usage: "tidy                                               sizes, arrows between crates, links, words",
         run: tidy::run,
+    },
+    Chore {
+        word: "docs",
+        usage: "docs                                               makes the generated pages under docs/ anew",
+        run: docs::run,
     },
     Chore {
         word: "macos-check",
