@@ -138,7 +138,8 @@ pub trait Engine {
     fn submit(&mut self, ios: &[Io], done: &mut Completions) -> Result<usize, EngineError>;
 
     /// Waits for `min` completions, `until`, or a signal to this thread, whichever comes first. Everything that is
-    /// known to be complete is appended to `done`, even beyond `min`.
+    /// known to be complete is appended to `done`, even beyond `min`. A `min` above what is in flight means all of it;
+    /// with nothing in flight it returns at once.
     fn reap(&mut self, min: u32, until: Deadline, done: &mut Completions) -> Result<(), EngineError>;
 
     /// Cancels and drains; what is still in flight at `until` is named, never freed.

@@ -55,11 +55,6 @@ impl Flight {
         self.count -= 1;
     }
 
-    /// Whether the kernel has this slot.
-    pub(crate) fn is_flying(&self, slot: usize) -> bool {
-        self.marks[slot]
-    }
-
     /// The slots in flight, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = SlotId> {
         (0..).zip(&self.marks).filter(|(_, flying)| **flying).map(|(slot, _)| slot)

@@ -10,7 +10,7 @@ use iostrata_os::io::syscall;
 
 use crate::api::{
     Availability, Caps, Completion, Completions, Deadline, Engine, EngineConfig, EngineError, EngineSpec, FileTable,
-    Granted, Instance, Io, Op, Stuck,
+    Granted, Instance, Io, Op, SlotId, Stuck,
 };
 use crate::arena::SlotArena;
 use crate::blocking::{buffer, descriptor, without_data};
@@ -156,7 +156,7 @@ impl Attached {
     }
 
     /// The slot of the batch's `index`-th block.
-    fn slot_of(&self, index: usize) -> u32 {
+    fn slot_of(&self, index: usize) -> SlotId {
         // The address is that of an element of `blocks`.
         let bytes = self.batch[index] as usize - self.blocks.as_ptr() as usize;
         (bytes / size_of::<Iocb>()) as u32
@@ -188,11 +188,8 @@ impl Attached {
     }
 
     fn quiesce(&mut self, until: Deadline, done: &mut Completions) -> Stuck {
-        for slot in 0..self.blocks.len() {
-            if self.flight.is_flying(slot) {
-                self.cancel(slot, done);
-            }
-        }
+        let flying: Vec<SlotId> = self.flight.iter().collect();
+        flying.into_iter().for_each(|slot| self.cancel(slot, done));
         drain(until, done, |done| {
             self.reap(u32::MAX, until, done)?;
             Ok(self.flight.count())
@@ -201,14 +198,14 @@ impl Attached {
     }
 
     /// Asks the kernel to forget a request. Most devices cannot; then its event comes in its own time.
-    fn cancel(&mut self, slot: usize, done: &mut Completions) {
+    fn cancel(&mut self, slot: SlotId, done: &mut Completions) {
         let mut event = Event::default();
-        let block = &raw mut self.blocks[slot] as usize;
+        let block = &raw mut self.blocks[slot as usize] as usize;
         // SAFETY: the block is the one that was submitted; the event is a live local.
         let answer = unsafe { syscall(libc::SYS_io_cancel, [self.context, block, &raw mut event as usize, 0, 0, 0]) };
         // Kernels before 3.11 answer 0 and give the event here; later ones answer EINPROGRESS and queue it.
         if answer == 0 {
-            self.flight.complete(slot as u32, event.result as i32, done);
+            self.flight.complete(slot, event.result as i32, done);
         }
     }
 }

@@ -28,6 +28,15 @@ struct Null {
     in_flight: Vec<Completion>,
 }
 
+impl Null {
+    fn answer_all(&mut self, done: &mut Completions) {
+        if let Some(slots) = &self.slots {
+            self.in_flight.iter().for_each(|io| slots.give_back(io.slot));
+        }
+        done.append(&mut self.in_flight);
+    }
+}
+
 impl Engine for Null {
     fn attach(&mut self, _: &FileTable, slots: Arc<SlotArena>, depth: u32) -> Result<Granted, EngineError> {
         self.slots = Some(slots);
@@ -52,18 +61,12 @@ impl Engine for Null {
     }
 
     fn reap(&mut self, _: u32, _: Deadline, done: &mut Completions) -> Result<(), EngineError> {
-        if let Some(slots) = &self.slots {
-            self.in_flight.iter().for_each(|io| slots.give_back(io.slot));
-        }
-        done.append(&mut self.in_flight);
+        self.answer_all(done);
         Ok(())
     }
 
     fn quiesce(&mut self, _: Deadline, done: &mut Completions) -> Stuck {
-        if let Some(slots) = &self.slots {
-            self.in_flight.iter().for_each(|io| slots.give_back(io.slot));
-        }
-        done.append(&mut self.in_flight);
+        self.answer_all(done);
         Stuck::default()
     }
 }

@@ -11,6 +11,9 @@ mod disks;
 #[path = "conformance/faults.rs"]
 mod faults;
 #[cfg(target_os = "linux")]
+#[path = "conformance/never.rs"]
+mod never;
+#[cfg(target_os = "linux")]
 #[path = "conformance/stalled.rs"]
 mod stalled;
 #[path = "conformance/stories.rs"]

@@ -2,10 +2,11 @@
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 use iostrata_engine::{
     Availability, Completions, Deadline, EngineConfig, EngineError, EngineSpec, FileTable, Granted, Instance, Io, Op,
-    SlotArena, SlotId, World,
+    SlotArena, SlotId, Stuck, World,
 };
 use iostrata_spec::EngineOptions;
 
@@ -18,10 +19,14 @@ pub(crate) struct Request {
     pub(crate) op: Op,
     pub(crate) offset: u64,
     pub(crate) len: u32,
+    /// Where in its slot the bytes start.
+    pub(crate) slot_offset: u32,
 }
 
+/// A request of one whole block.
 pub(crate) fn request(op: Op, offset: u64) -> Request {
-    Request { op, offset, len: if matches!(op, Op::Sync | Op::DataSync) { 0 } else { BLOCK as u32 } }
+    let len = if matches!(op, Op::Sync | Op::DataSync) { 0 } else { BLOCK as u32 };
+    Request { op, offset, len, slot_offset: 0 }
 }
 
 /// A made engine.
@@ -68,18 +73,6 @@ impl Bench {
         direct: bool,
         depth: u32,
     ) -> Result<Bench, EngineError> {
-        Bench::with_slots(spec, options, fd, direct, depth, BLOCK as usize)
-    }
-
-    /// The same with slots of another size.
-    pub(crate) fn with_slots(
-        spec: &EngineSpec,
-        options: &EngineOptions,
-        fd: RawFd,
-        direct: bool,
-        depth: u32,
-        slot_bytes: usize,
-    ) -> Result<Bench, EngineError> {
         let world = spec.caps.virtual_time.then(World::new);
         if let Some(world) = &world {
             world.enter(0, 0);
@@ -93,7 +86,7 @@ impl Bench {
             worker: 0,
         };
         let depth = if spec.caps.synchronous { 1 } else { depth };
-        let arena = SlotArena::new(depth, slot_bytes, 4096).expect("map");
+        let arena = SlotArena::new(depth, BLOCK as usize, 4096).expect("map");
         let mut instance = (spec.make)(&config)?;
         let files = FileTable { descriptors: vec![fd], direct };
         let granted = match &mut instance {
@@ -189,7 +182,23 @@ impl Drop for Bench {
 }
 
 fn io(request: &Request, slot: SlotId) -> Io {
-    Io { offset: request.offset, slot_offset: 0, len: request.len, slot, file: 0, op: request.op }
+    Io { offset: request.offset, slot_offset: request.slot_offset, len: request.len, slot, file: 0, op: request.op }
+}
+
+/// A deadline so long from now.
+pub(crate) fn monotonic(after: Duration) -> Deadline {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a live local.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    Deadline::At(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64 + after.as_nanos() as u64)
+}
+
+/// Cancels and drains, within so long a time.
+pub(crate) fn quiesce(bench: &mut Bench, within: Duration) -> Stuck {
+    let mut done = std::mem::take(&mut bench.done);
+    let stuck = bench.asynchronous().expect("asynchronous").quiesce(monotonic(within), &mut done);
+    bench.done = done;
+    stuck
 }
 
 /// The numbers from 0 to below `count` in an order that looks random and is the same every time.

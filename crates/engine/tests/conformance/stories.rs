@@ -36,6 +36,9 @@ pub(crate) fn tell_all(target: &Target<'_>) {
         };
         data_come_back(&mut bench, target);
         reads_end_at_the_end(&mut bench, target);
+        if !target.direct {
+            a_short_transfer_can_be_finished(&mut bench);
+        }
         flushes_are_answered(&mut bench);
         assert_eq!(bench.one(request(Op::Trim, 0)), target.trim, "trim");
         the_whole_depth_is_held(&mut bench);
@@ -94,6 +97,28 @@ fn reads_end_at_the_end(bench: &mut Bench, target: &Target<'_>) {
             assert_eq!(expected as u64, BLOCK.min(end - offset), "a read at {offset}");
         }
     }
+}
+
+/// The rest of a transfer has its own offset in the file and in the slot, and leaves the bytes before it alone.
+fn a_short_transfer_can_be_finished(bench: &mut Bench) {
+    const DONE: usize = 1000;
+    let rest = |op| Request { op, offset: DONE as u64, len: (BLOCK as usize - DONE) as u32, slot_offset: DONE as u32 };
+    let mut whole = |request: Request, before: u8, expected: [u8; 2]| {
+        bench.run(
+            &[request],
+            |_, bytes| bytes.fill(before),
+            |request, result, bytes| {
+                assert_eq!(result, request.len as i32, "{request:?}");
+                let (first, last) = bytes[..BLOCK as usize].split_at(DONE);
+                assert!(first.iter().all(|&byte| byte == expected[0]), "{request:?}: the first part");
+                assert!(last.iter().all(|&byte| byte == expected[1]), "{request:?}: the rest");
+            },
+        );
+    };
+    whole(request(Op::Write, 0), 1, [1, 1]);
+    whole(rest(Op::Write), 2, [2, 2]);
+    whole(request(Op::Read, 0), 9, [1, 2]);
+    whole(rest(Op::Read), 9, [9, 2]);
 }
 
 fn pread_of_a_block(file: &File, offset: u64) -> i32 {
