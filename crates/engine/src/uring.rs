@@ -442,6 +442,14 @@ impl Drop for Uring {
         if attached.flight.count() > 0 && !attached.quiesce(until, &mut Vec::new()).slots.is_empty() {
             // The kernel still has them: the ring and the vectors stay, as the buffers do.
             std::mem::forget(attached);
+            return;
+        }
+        // The kernel takes a closed ring apart in its own time, and would keep the files busy until then.
+        if attached.registered_files {
+            let _ = attached.ring.queues.submitter().unregister_files();
+        }
+        if matches!(attached.transfer, Transfer::Fixed { .. }) {
+            let _ = attached.ring.queues.submitter().unregister_buffers();
         }
     }
 }

@@ -98,3 +98,39 @@ fn polling_without_direct_is_refused_with_the_remedy() {
     assert!(error.to_string().contains("add direct=1"), "{error}");
     assert_eq!(error.errno(), libc::EOPNOTSUPP);
 }
+
+#[test]
+fn a_submission_thread_that_has_gone_to_sleep_is_woken() {
+    let Some(mut bench) = on_a_pipe(EngineOptions { sq_poll: true, ..Default::default() }, 1) else { return };
+    let limit = now_ns() + 20_000 * MS;
+    while !bench.attached.ring.queues.submission().need_wakeup() {
+        assert!(now_ns() < limit, "an idle thread sleeps");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    bench.writer.write_all(&[7; 100]).expect("write");
+    bench.read(0..1);
+    while bench.reap(0, Deadline::Now) == 0 {
+        assert!(now_ns() < limit, "polling alone must bring the completion");
+    }
+    assert_eq!(bench.done[0].result, 100);
+}
+
+#[test]
+fn registered_files_are_free_again_when_the_engine_is_gone() {
+    if let Availability::Missing(reason) = availability() {
+        eprintln!("SKIP: {reason}");
+        return;
+    }
+    let (reader, writer) = std::io::pipe().expect("pipe");
+    let files = FileTable { descriptors: vec![writer.as_raw_fd()], direct: false };
+    let slots = SlotArena::new(1, 4096, 4096).expect("map");
+    let mut engine = Uring { options: EngineOptions { register_files: true, ..Default::default() }, attached: None };
+    Engine::attach(&mut engine, &files, slots, 1).expect("attach");
+    drop(engine);
+    drop(writer);
+    // Nobody holds the writing end: the end of the pipe shows at once.
+    let mut end = libc::pollfd { fd: reader.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: one live entry.
+    unsafe { libc::poll(&raw mut end, 1, 0) };
+    assert_ne!(end.revents & libc::POLLHUP, 0);
+}

@@ -101,7 +101,11 @@ impl Zram {
 
 impl Drop for Zram {
     fn drop(&mut self) {
-        let _ = std::fs::write(format!("/sys/block/zram{}/reset", self.number), "1");
-        let _ = std::fs::write("/sys/class/zram-control/hot_remove", &self.number);
+        // Busy while anything (a helper of the system, too) has it open.
+        let reset = format!("/sys/block/zram{}/reset", self.number);
+        let tries = (0..100).map(|_| std::thread::sleep(std::time::Duration::from_millis(20)));
+        if tries.map(|()| std::fs::write(&reset, "1")).any(|written| written.is_ok()) {
+            let _ = std::fs::write("/sys/class/zram-control/hot_remove", &self.number);
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Operations and layouts from `linux/fuse.h`, protocol 7.31.
@@ -32,6 +33,7 @@ const FILE_NODE: u64 = 2;
 pub(crate) struct Stalled {
     directory: PathBuf,
     shared: Arc<Shared>,
+    guard: Child,
 }
 
 struct Shared {
@@ -75,7 +77,8 @@ impl Stalled {
         let shared = Arc::new(Shared { device, state: Mutex::default() });
         let server = Arc::clone(&shared);
         std::thread::spawn(move || server.serve());
-        Ok(Stalled { directory, shared })
+        let guard = unmount_if_we_die(&directory)?;
+        Ok(Stalled { directory, shared, guard })
     }
 
     /// The one file.
@@ -99,7 +102,18 @@ impl Drop for Stalled {
         // SAFETY: a string that ends in a zero byte and lives through the call.
         unsafe { libc::umount2(target.as_ptr().cast(), libc::MNT_FORCE | libc::MNT_DETACH) };
         let _ = std::fs::remove_dir(&self.directory);
+        let _ = self.guard.kill();
+        let _ = self.guard.wait();
     }
+}
+
+/// A process that dies with requests in its own file system could never end: another one unmounts it then.
+fn unmount_if_we_die(directory: &Path) -> std::io::Result<Child> {
+    const SCRIPT: &str = r#"while grep -q '^State:.[^ZX]' "/proc/$1/status"; do sleep 0.5; done; umount -f "$2""#;
+    let pid = std::process::id().to_string();
+    let mut command = Command::new("sh");
+    command.args(["-c", SCRIPT, "guard", &pid]).arg(directory);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
 }
 
 impl Shared {
