@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -109,10 +110,16 @@ impl Drop for Stalled {
 
 /// A process that dies with requests in its own file system could never end: another one unmounts it then.
 fn unmount_if_we_die(directory: &Path) -> std::io::Result<Child> {
-    const SCRIPT: &str = r#"while grep -q '^State:.[^ZX]' "/proc/$1/status"; do sleep 0.5; done; umount -f "$2""#;
+    // A process that is dying is neither running nor waiting for anything.
+    const SCRIPT: &str = r#"
+        while grep -q '^State:.[RSD]' "/proc/$1/status"; do sleep 0.5; done
+        umount --force --lazy "$2"
+        rmdir "$2"
+    "#;
     let pid = std::process::id().to_string();
     let mut command = Command::new("sh");
     command.args(["-c", SCRIPT, "guard", &pid]).arg(directory);
+    command.process_group(0); // what kills our group must not kill it
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
 }
 
