@@ -1,13 +1,17 @@
 //! `cargo xtask docs`: makes the generated pages anew. The test that holds them to the program writes them when asked.
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail};
 
 use crate::process::succeeds;
 use crate::workspace::Workspace;
 
-/// The chore.
+/// `cargo xtask docs [--check]`.
 pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<bool> {
-    ensure!(args.is_empty(), "`cargo xtask docs` takes no options");
     let words = ["test", "--quiet", "--locked", "--package", "iostrata", "--test", "docs"];
-    succeeds(workspace.cargo(&words).env("UPDATE_DOCS", "1"))
+    let mut test = workspace.cargo(&words);
+    match args {
+        [] => succeeds(test.env("UPDATE_DOCS", "1")),
+        [word] if word == "--check" => succeeds(test.env_remove("UPDATE_DOCS")),
+        _ => bail!("`cargo xtask docs` takes no option but --check"),
+    }
 }

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::ledger::Ledger;
+use crate::packages;
 use crate::process::{self, stdout_of, succeeds};
 use crate::workspace::Workspace;
 
@@ -119,9 +120,13 @@ impl Drop for Part {
 
 /// Downloads the packages into `part/packages` and unpacks them into `part/root`.
 fn fill(part: &Path) -> Result<()> {
-    let (packages, root) = (part.join("packages"), part.join("root"));
-    std::fs::create_dir(&packages)?;
+    let (archives, root) = (part.join("packages"), part.join("root"));
+    std::fs::create_dir(&archives)?;
     std::fs::create_dir(&root)?;
+    if packages::is_root()? {
+        // The lists of a fresh container are empty. Without a network older ones may do.
+        packages::update()?;
+    }
     let depends = |package: &str| stdout_of(Command::new("apt-cache").args(["depends", package]));
     let std_packages = versioned_packages(&depends("libstd-rust-web-dev")?, "libstd-rust-web-");
     let [std_package] = &std_packages[..] else {
@@ -135,10 +140,10 @@ fn fill(part: &Path) -> Result<()> {
     // As root, apt would hand the download to a user who cannot write into the cache folder, and warn.
     download.args(["download", "-qq", "-o", "APT::Sandbox::User=root"]).args(&names);
     ensure!(
-        succeeds(download.current_dir(&packages).stdin(Stdio::null()))?,
+        succeeds(download.current_dir(&archives).stdin(Stdio::null()))?,
         "cannot download; apt-get update may help"
     );
-    for package in std::fs::read_dir(&packages)? {
+    for package in std::fs::read_dir(&archives)? {
         let package = package?.path();
         let unpacked = succeeds(Command::new("dpkg-deb").arg("-x").arg(&package).arg(&root))?;
         ensure!(unpacked, "cannot unpack {}", package.display());

@@ -44,7 +44,7 @@ const CHORES: &[Chore] = &[
     },
     Chore {
         word: "docs",
-        usage: "docs                                               makes the generated pages under docs/ anew",
+        usage: "docs [--check]                                     makes the generated pages under docs/ anew",
         run: docs::run,
     },
     Chore {

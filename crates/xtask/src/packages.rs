@@ -1,7 +1,7 @@
 //! The Debian packages that tests need: one table, and their installation.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -84,21 +84,28 @@ pub(crate) fn is_root() -> Result<bool> {
 
 fn install(names: &[&str]) -> Result<()> {
     let quiet = NoServices::begin()?;
-    let apt = |words: &[&str]| {
-        let mut command = Command::new("apt-get");
-        command.env("DEBIAN_FRONTEND", "noninteractive").stdin(std::process::Stdio::null()).args(words);
-        command
-    };
     // Without a network the update fails, and the install may still find all it needs in apt's cache.
-    let words = [&["install", "-qq", "-y", "--no-install-recommends"], names].concat();
-    let updated = succeeds(&mut apt(&["update", "-qq"]))?;
-    let installed = succeeds(&mut apt(&words))?;
+    let updated = update()?;
+    let words = [&["install", "-y", "--no-install-recommends"], names].concat();
+    let installed = succeeds(&mut apt_get(&words))?;
     drop(quiet);
     if !installed {
         let hint = if updated { "" } else { " (apt-get update failed too: is there a network?)" };
         bail!("apt-get could not install {}{hint}; --no-install goes on without", names.join(" "));
     }
     Ok(())
+}
+
+/// Brings apt's lists up to date; only root can.
+pub(crate) fn update() -> Result<bool> {
+    succeeds(&mut apt_get(&["update"]))
+}
+
+fn apt_get(words: &[&str]) -> Command {
+    let mut command = Command::new("apt-get");
+    command.env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
+    command.args(["-qq", "-o", "Dpkg::Use-Pty=0"]).args(words);
+    command
 }
 
 /// While this lives, no package starts a service: Debian's maintainer scripts ask `policy-rc.d` first.
