@@ -49,7 +49,7 @@ impl Bench<'_> {
     pub(super) fn timed(&self, tool: &Tool, seed: u64, starting: Duration) -> Result<Reading> {
         let before = children_cpu()?;
         let words = ["--time_based".to_owned(), "--runtime=1".to_owned(), format!("--randseed={seed}")];
-        let report = self.run(Command::new(&tool.program), tool, &words)?;
+        let report = self.run(alone(tool), tool, &words)?;
         let cpu = (children_cpu()? - before).saturating_sub(starting);
         reading(&report, self.case.rw, cpu).with_context(|| format!("{} of {}", self.case.name(), tool.name))
     }
@@ -59,7 +59,7 @@ impl Bench<'_> {
         let mut times = [Duration::ZERO; 3];
         for time in &mut times {
             let before = children_cpu()?;
-            self.run(Command::new(&tool.program), tool, &[format!("--io_size={BLOCK_BYTES}")])?;
+            self.run(alone(tool), tool, &[format!("--io_size={BLOCK_BYTES}")])?;
             *time = children_cpu()? - before;
         }
         times.sort_unstable();
@@ -88,6 +88,14 @@ impl Bench<'_> {
         let report = std::fs::read_to_string(&output)?;
         serde_json::from_str(&report).with_context(|| format!("{} wrote no JSON:\n{report}", shown(&command)))
     }
+}
+
+/// The tool in a session of its own: Linux shares the processors among sessions first (autogroup). fio begins one for
+/// each job, so on a busy machine it would get a larger share than a program that stays in the caller's.
+fn alone(tool: &Tool) -> Command {
+    let mut command = Command::new("setsid");
+    command.arg("--wait").arg(&tool.program);
+    command
 }
 
 /// The numbers of a report, which both tools write alike.
