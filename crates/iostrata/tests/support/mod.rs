@@ -1,6 +1,8 @@
 //! What the tests of the program share: running it and the real fio, mounts that undo themselves, visible skips.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub(crate) mod faults;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
