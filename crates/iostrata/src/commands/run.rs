@@ -7,9 +7,11 @@ use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::mpsc::{self, TryRecvError};
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context as _, anyhow, bail};
 use iostrata_device::{Guard, Refusal, Target};
+use iostrata_os::clock::monotonic_ns;
 use iostrata_os::host;
 use iostrata_os::signals::Signals;
 use iostrata_report::{RenderOptions, fio_json, text};
@@ -24,6 +26,8 @@ use crate::watch::Watch;
 
 /// The exit code of a run that a signal ended.
 const SIGNALLED: u8 = 128;
+/// How long to wait between looks at whether the plan is made; it is told of when it is.
+const PLANNING_LOOK_NS: u64 = 500_000_000;
 
 /// The machine, for the parser.
 pub(crate) struct Machine;
@@ -109,10 +113,15 @@ fn carry_out(arguments: &[OsString], as_fio: bool, signals: Signals) -> anyhow::
     if !invocation.diagnostics.is_empty() && !as_fio && !machine_format {
         complain(&render_diagnostics(&invocation.diagnostics, colored));
     }
-    run_jobs(arguments, &invocation, as_fio, signals)
+    run_jobs(arguments, &Arc::new(invocation), as_fio, signals)
 }
 
-fn run_jobs(arguments: &[OsString], invocation: &Invocation, as_fio: bool, signals: Signals) -> anyhow::Result<u8> {
+fn run_jobs(
+    arguments: &[OsString],
+    invocation: &Arc<Invocation>,
+    as_fio: bool,
+    signals: Signals,
+) -> anyhow::Result<u8> {
     let tool = &invocation.tool;
     let destination = tool.output.clone().map_or(Destination::Stdout, Destination::File);
     let save = tool.save.clone().map(Destination::File);
@@ -122,7 +131,8 @@ fn run_jobs(arguments: &[OsString], invocation: &Invocation, as_fio: bool, signa
         destination.check()?;
     }
     let render = RenderOptions { as_fio, ..RenderOptions::default() };
-    let (plan, guard) = match prepare(invocation) {
+    let Some(prepared) = prepare_or_signal(invocation, signals)? else { return Ok(SIGNALLED) };
+    let (plan, guard) = match prepared {
         Ok(ready) => ready,
         Err(refused) => {
             refused.errors.iter().for_each(|error| complain(&format!("{}: {error}\n", program(as_fio))));
@@ -169,14 +179,35 @@ fn tell_refusal(
     written.and(saved)
 }
 
+/// [`prepare`] in a thread of its own: looking at files and devices takes as long as their servers like, and a system
+/// call on a server that does not answer lets no handler run. `None` if a signal came first.
+fn prepare_or_signal(
+    invocation: &Arc<Invocation>,
+    signals: Signals,
+) -> anyhow::Result<Option<Result<(Plan, Guard), Refused>>> {
+    let (tell, told) = mpsc::channel();
+    let invocation = Arc::clone(invocation);
+    let work = move || {
+        iostrata_os::signals::block_in_this_thread();
+        // Nobody listens any more if a signal came first.
+        let _ = tell.send(prepare(&invocation));
+        signals.notify();
+    };
+    std::thread::Builder::new().name("plan".into()).spawn(work).context("starting a thread")?;
+    loop {
+        match told.try_recv() {
+            Ok(prepared) => return Ok(Some(prepared)),
+            Err(TryRecvError::Disconnected) => bail!("a fault in iostrata itself ended the planning; please report it"),
+            Err(TryRecvError::Empty) if signals.pending().is_some() => return Ok(None),
+            Err(TryRecvError::Empty) => _ = signals.wait_until_ns(monotonic_ns() + PLANNING_LOOK_NS),
+        }
+    }
+}
+
 /// Plans the run and asks the guard. Nothing is touched yet.
 pub(crate) fn prepare(invocation: &Invocation) -> Result<(Plan, Guard), Refused> {
     let fresh_seed = RandomState::new().build_hasher().finish();
     let plan = plan(&invocation.jobs, iostrata_engine::registry::find, fresh_seed)?;
-    let writers = if invocation.tool.readonly { writers(&plan) } else { Vec::new() };
-    if !writers.is_empty() {
-        return Err(Refused { plan, errors: writers });
-    }
     match admit(&plan, invocation.tool.allow_destroy.clone()) {
         Ok(guard) => Ok((plan, guard)),
         Err(errors) => Err(Refused { plan, errors }),
@@ -247,16 +278,6 @@ fn admit(plan: &Plan, mut allow_destroy: Vec<String>) -> Result<Guard, Vec<RunEr
         RunError::refused(&refusal.job, own.to_string())
     };
     Guard::admit(&targets, &allow_destroy, false).map_err(|refusals| refusals.iter().map(refusal).collect())
-}
-
-/// The jobs that `--readonly` forbids.
-fn writers(plan: &Plan) -> Vec<RunError> {
-    let first_clones = plan.workers.iter().filter(|worker| worker.clone == 0).map(|worker| &worker.job);
-    let text = "has write or trim bit set, but fio is in read-only mode (--readonly)";
-    first_clones
-        .filter(|job| job.workload.writes || job.workload.trims)
-        .map(|job| RunError::refused(&job.name, text.into()))
-        .collect()
 }
 
 fn words(words: &[iostrata_spec::OptionWord]) -> Vec<OptionWord> {

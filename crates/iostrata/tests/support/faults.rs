@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 use serde_json::Value;
 
-use super::{Folder, must, which};
+use super::{Folder, Loop, must, which};
 
 /// How long anything here may take before the test gives up; nothing comes near it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -153,7 +153,7 @@ impl Server {
     }
 
     pub(crate) fn new(name: &str) -> Server {
-        let folder = Folder::new(name);
+        let folder = Folder::new(&format!("server-{name}"));
         let point = folder.path().join("mount");
         std::fs::create_dir(&point).unwrap();
         let trigger = format!("error-file={}", folder.path().join("fail").display());
@@ -182,18 +182,36 @@ impl Server {
         kill_process(self.kit, Signal::STOP).unwrap();
     }
 
+    /// From now on nothing is answered, not even what the file's size is.
+    pub(crate) fn stop_all(&self) {
+        self.stop();
+        kill_process(Pid::from_child(&self.fuse), Signal::STOP).unwrap();
+    }
+
     /// Answers again, also what it was asked meanwhile.
     pub(crate) fn wake(&self) {
+        kill_process(Pid::from_child(&self.fuse), Signal::CONT).unwrap();
         kill_process(self.kit, Signal::CONT).unwrap();
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
+        let _ = kill_process(Pid::from_child(&self.fuse), Signal::CONT);
         let _ = kill_process(self.kit, Signal::CONT);
         super::run("umount", &["--lazy", self.point.to_str().unwrap()], Path::new("/"));
         let _ = self.fuse.wait();
     }
+}
+
+/// A loop device with sectors of this size.
+pub(crate) fn loop_of_sectors(name: &str, mebibytes: u64, sector_bytes: u32) -> Loop {
+    let image = Folder::new(&format!("sectors-{name}"));
+    let path = image.path().join("image");
+    File::create(&path).unwrap().set_len(mebibytes << 20).unwrap();
+    let sector = sector_bytes.to_string();
+    let device = must("losetup", &["--sector-size", &sector, "--find", "--show", path.to_str().unwrap()]);
+    Loop { device, _image: image }
 }
 
 /// A tmpfs of a few MiB; unmounted when dropped.
@@ -201,9 +219,17 @@ pub(crate) struct Small(Folder);
 
 impl Small {
     pub(crate) fn new(name: &str, mebibytes: u32) -> Small {
-        let folder = Folder::new(name);
-        let size = format!("size={mebibytes}M");
-        must("mount", &["-t", "tmpfs", "-o", &size, "tmpfs", folder.path().to_str().unwrap()]);
+        Small::mount(name, "tmpfs", &format!("size={mebibytes}M"))
+    }
+
+    /// A ramfs instead: it knows no direct I/O.
+    pub(crate) fn ram(name: &str) -> Small {
+        Small::mount(name, "ramfs", "mode=755")
+    }
+
+    fn mount(name: &str, kind: &str, options: &str) -> Small {
+        let folder = Folder::new(&format!("small-{name}"));
+        must("mount", &["-t", kind, "-o", options, kind, folder.path().to_str().unwrap()]);
         Small(folder)
     }
 
