@@ -25,6 +25,8 @@ const PACKAGES: &[Package] = &[
     Package { name: "e2fsprogs", why: "ext2, ext3, ext4: to measure on, and as content to recognise" },
     Package { name: "xfsprogs", why: "xfs: to measure on, and as content to recognise" },
     Package { name: "btrfs-progs", why: "btrfs: to measure on, and as content to recognise" },
+    Package { name: "nbdkit", why: "a disk server with errors on demand" },
+    Package { name: "libnbd-bin", why: "nbdfuse: that server's disk as a file, whose requests can be made to hang" },
     Package { name: "fdisk", why: "sfdisk: partition tables to recognise" },
     Package { name: "lvm2", why: "physical volumes to recognise" },
     Package { name: "cryptsetup-bin", why: "encrypted disks to recognise" },
