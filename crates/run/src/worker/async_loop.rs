@@ -40,6 +40,8 @@ pub(super) struct AsyncLoop {
     draining_to_low: bool,
     judged_calls: u32,
     slow_calls: u32,
+    /// When the batch was planned and its data was ready.
+    ready_ns: u64,
 }
 
 /// How many requests go down and come up together.
@@ -90,6 +92,7 @@ impl AsyncLoop {
             draining_to_low: false,
             judged_calls: 0,
             slow_calls: 0,
+            ready_ns: 0,
         }
     }
 
@@ -126,7 +129,7 @@ impl AsyncLoop {
                     Err(_) => {}
                 }
                 if !self.batch.is_empty() {
-                    now_ns = self.submit(core, engine, now_ns)?;
+                    now_ns = self.submit(core, engine)?;
                     if wait_ns == u64::MAX && self.may_fill() && self.completions.is_empty() {
                         continue;
                     }
@@ -148,6 +151,7 @@ impl AsyncLoop {
     #[inline]
     fn plan_batch<C: Clock>(&mut self, core: &mut Core<'_, C>, now_ns: u64) -> Result<(), Plan> {
         debug_assert!(self.batch.is_empty());
+        self.ready_ns = now_ns;
         let room = (self.rules.depth - self.in_flight).min(self.rules.submit) as usize;
         while let Some(slot) = self.again.pop() {
             self.batch.push(self.slots[slot as usize].io);
@@ -168,6 +172,7 @@ impl AsyncLoop {
                 core.fill(&slot.io, start_ns);
                 start_ns = core.clock.now_ns();
                 slot.start_ns = start_ns;
+                self.ready_ns = start_ns;
             }
             self.slots[id as usize] = slot;
             self.batch.push(slot.io);
@@ -193,14 +198,9 @@ impl AsyncLoop {
     }
 
     /// Hands the batch to the engine, all of it: where the system takes only a part, the rest follows after a reap.
-    fn submit<C: Clock>(
-        &mut self,
-        core: &mut Core<'_, C>,
-        engine: &mut dyn Engine,
-        before_ns: u64,
-    ) -> Result<u64, EngineError> {
+    fn submit<C: Clock>(&mut self, core: &mut Core<'_, C>, engine: &mut dyn Engine) -> Result<u64, EngineError> {
         let mut sent = 0;
-        let mut now_ns = before_ns;
+        let mut now_ns = self.ready_ns;
         while sent < self.batch.len() {
             core.live.note_current(&self.batch[sent]);
             let taken = engine.submit(&self.batch[sent..], &mut self.completions)?;
