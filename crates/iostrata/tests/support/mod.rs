@@ -1,10 +1,15 @@
 //! What the tests of the program share: running it and the real fio, mounts that undo themselves, visible skips.
-#![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses its own part")]
 
+pub mod compare;
 pub(crate) mod faults;
+pub mod lines;
+pub mod pairs;
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
@@ -15,6 +20,12 @@ macro_rules! skip {
         eprintln!("SKIP: {} ({})", $what, $how);
         return;
     }};
+}
+
+/// Keeps the tests of one binary from running beside one another: they measure and mount.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The program under test.
@@ -71,7 +82,8 @@ impl Outcome {
     /// Per job: name, error, and bytes and I/Os of each direction.
     pub fn counts(&self) -> Vec<Counts> {
         let Some(json) = &self.json else { return Vec::new() };
-        json["jobs"].as_array().map_or(Vec::new(), |jobs| jobs.iter().map(Counts::of).collect())
+        let real_fio = json["fio version"].as_str().is_some_and(|version| version.starts_with("fio-3.33"));
+        json["jobs"].as_array().map_or(Vec::new(), |jobs| jobs.iter().map(|job| Counts::of(job, real_fio)).collect())
     }
 }
 
@@ -79,24 +91,44 @@ impl Outcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
     pub name: String,
+    pub group: u64,
     pub error: i64,
     /// Bytes and I/Os of read, write, trim.
     pub done: [(u64, u64); 3],
     pub syncs: u64,
+    /// The longest time that any direction was measured, milliseconds.
+    pub runtime_ms: u64,
 }
 
 impl Counts {
-    fn of(job: &Value) -> Counts {
-        let done = ["read", "write", "trim"].map(|direction| {
-            let block = &job[direction];
-            (block["io_bytes"].as_u64().unwrap_or(0), block["total_ios"].as_u64().unwrap_or(0))
-        });
+    fn of(job: &Value, real_fio: bool) -> Counts {
+        const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
+        let number = |direction: &str, key: &str| job[direction][key].as_u64().unwrap_or(0);
+        // fio 3.33 counts an fdatasync as a short read.
+        let misplaced = if real_fio { number("read", "short_ios") } else { 0 };
         Counts {
             name: job["jobname"].as_str().unwrap_or_default().to_string(),
+            group: job["groupid"].as_u64().unwrap_or(0),
             error: job["error"].as_i64().unwrap_or(0),
-            done,
-            syncs: job["sync"]["total_ios"].as_u64().unwrap_or(0),
+            done: DIRECTIONS.map(|direction| (number(direction, "io_bytes"), number(direction, "total_ios"))),
+            syncs: number("sync", "total_ios") + misplaced,
+            runtime_ms: DIRECTIONS.into_iter().map(|direction| number(direction, "runtime")).max().unwrap_or(0),
         }
+    }
+
+    /// What the entry is about.
+    pub fn key(&self) -> (&str, u64, i64) {
+        (&self.name, self.group, self.error)
+    }
+
+    /// Bytes of all directions.
+    pub fn bytes(&self) -> u64 {
+        self.done.iter().map(|(bytes, _)| bytes).sum()
+    }
+
+    /// I/Os of all directions.
+    pub fn ios(&self) -> u64 {
+        self.done.iter().map(|(_, ios)| ios).sum()
     }
 }
 
@@ -154,6 +186,14 @@ impl Folder {
 
     pub fn path(&self) -> &Path {
         &self.0
+    }
+
+    /// Puts a file of random bytes into it, and the folders above it.
+    pub fn give(&self, name: &str, bytes: u64) {
+        let path = self.0.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let random = std::fs::File::open("/dev/urandom").unwrap();
+        std::io::copy(&mut random.take(bytes), &mut std::fs::File::create(path).unwrap()).unwrap();
     }
 
     /// Removes what is in it.

@@ -1,0 +1,141 @@
+//! The same jobs in iostrata and in the real fio: what both did must agree.
+//!
+//! Known differences, all deliberate: fio 3.33 counts an fdatasync as a short read (3.42 does not, and we do not), and
+//! which I/Os of a random mix are reads is a matter of each program's random numbers.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use support::compare::{close, differences};
+use support::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
+use support::pairs::all_pairs;
+use support::{Folder, Loop, Mount, Outcome, alone, fio, iostrata, is_root, measure, which};
+
+const ENGINES: [&str; 6] = ["null", "psync", "sync", "libaio", "posixaio", "io_uring"];
+const WORKLOADS: [&str; 5] = ["read", "write", "randread", "randwrite", "randrw"];
+const TARGETS: [&str; 4] = ["ext4", "xfs", "tmpfs", "loop device"];
+const DIRECT: [&str; 2] = ["0", "1"];
+const DEPTHS: [&str; 2] = ["1", "32"];
+/// How often a timed pair may be repeated: a busy machine stalls either program now and then.
+const ATTEMPTS: u32 = 3;
+
+/// Both programs run it, each in a fresh folder of its own with the given files in it.
+fn both(parent: &Path, given: &[(&str, u64)], words: &[&str]) -> (Outcome, Outcome) {
+    let fio = fio().expect("the caller looked for fio");
+    let one = |program: &Path| {
+        let folder = Folder::below(parent, "run");
+        for (name, bytes) in given {
+            folder.give(name, *bytes);
+        }
+        measure(program, words, folder.path())
+    };
+    (one(&fio), one(Path::new(iostrata())))
+}
+
+fn scratch() -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+}
+
+/// One line in both; what differs, as a text.
+fn try_line(line: &Line) -> Option<String> {
+    let words = line.words();
+    let mut found = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let (fio, ours) = both(&scratch(), line.given, &words);
+        found = differences(line.check, &fio, &ours);
+        let Check::Time(percent) = line.check else { break };
+        for (fio, ours) in fio.counts().iter().zip(&ours.counts()) {
+            if !close(ours.runtime_ms, fio.runtime_ms, percent) {
+                found.push(format!("{}: {} ms for fio's {} ms", fio.name, ours.runtime_ms, fio.runtime_ms));
+            }
+        }
+        if found.is_empty() {
+            break;
+        }
+    }
+    (!found.is_empty()).then(|| format!("{}: {}\n    {}", line.about, words.join(" "), found.join("\n    ")))
+}
+
+fn try_all(lines: &[Line]) {
+    let _alone = alone();
+    if fio().is_none() {
+        skip!("comparing with fio", "apt-get install fio");
+    }
+    let failures: Vec<String> = lines.iter().filter_map(try_line).collect();
+    assert!(failures.is_empty(), "{} of {} lines differ:\n{}", failures.len(), lines.len(), failures.join("\n"));
+}
+
+#[test]
+fn sizes_offsets_loops_and_orders_move_what_fio_moves() {
+    try_all(AMOUNTS);
+}
+
+#[test]
+fn files_are_made_synced_and_left_as_fio_leaves_them() {
+    try_all(FILES);
+}
+
+#[test]
+fn jobs_groups_queues_and_reports_are_fios() {
+    try_all(JOBS);
+}
+
+#[test]
+fn runs_that_time_ends_take_fios_time() {
+    try_all(TIMED);
+}
+
+#[test]
+fn every_pair_of_engine_workload_target_caching_and_depth_agrees_with_fio() {
+    let _alone = alone();
+    if fio().is_none() || which("mkfs.xfs").is_none() {
+        skip!("comparing with fio on several file systems", "apt-get install fio xfsprogs");
+    }
+    if !is_root() {
+        skip!("comparing with fio on several file systems", "run as root: it mounts");
+    }
+    let (ext4, xfs, tmpfs) = (Mount::new("ext4"), Mount::new("xfs"), Mount::new("tmpfs"));
+    let device = Loop::new("pairs", 64);
+    let folders = [ext4.path(), xfs.path(), tmpfs.path(), tmpfs.path()];
+    let sizes = [ENGINES.len(), WORKLOADS.len(), TARGETS.len(), DIRECT.len(), DEPTHS.len()];
+    let mut failures = Vec::new();
+    let rows = all_pairs(&sizes);
+    for (number, row) in rows.iter().enumerate() {
+        let [engine, workload, target, direct, depth] = row[..] else { panic!("a row has five factors") };
+        let seed = 1000 + number;
+        let line = format!(
+            "--name=j --filename={} --size=1m --bs=4k --ioengine={} --rw={} --direct={} --iodepth={} --randseed={seed}",
+            if target == 3 { &device.device } else { "data" },
+            ENGINES[engine],
+            WORKLOADS[workload],
+            DIRECT[direct],
+            DEPTHS[depth],
+        );
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (fio, ours) = both(folders[target], &[], &words);
+        let check = if WORKLOADS[workload] == "randrw" { Check::Mix(50) } else { Check::Exact };
+        let found = differences(check, &fio, &ours);
+        if !found.is_empty() {
+            failures.push(format!("{} on {}: {line}\n    {}", number + 1, TARGETS[target], found.join("\n    ")));
+        }
+    }
+    assert!(failures.is_empty(), "{} of {} rows differ:\n{}", failures.len(), rows.len(), failures.join("\n"));
+}
+
+#[test]
+fn an_all_pairs_table_has_every_pair() {
+    let sizes = [6, 5, 4, 2, 2];
+    let rows = all_pairs(&sizes);
+    for first in 0..sizes.len() {
+        for second in first + 1..sizes.len() {
+            for a in 0..sizes[first] {
+                for b in 0..sizes[second] {
+                    let there = rows.iter().any(|row| row[first] == a && row[second] == b);
+                    assert!(there, "no row has value {a} of factor {first} with value {b} of factor {second}");
+                }
+            }
+        }
+    }
+    assert!(rows.len() < 45, "{} rows are no small table", rows.len());
+}
