@@ -7,8 +7,11 @@ mod watch;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+/// A subcommand: its word, and what carries out the words after it.
+type Subcommand = (&'static str, fn(&[OsString]) -> ExitCode);
+
 /// The subcommands that exist; everything else is a fio command line.
-const SUBCOMMANDS: &[(&str, fn(&[OsString]) -> ExitCode)] = &[
+const SUBCOMMANDS: &[Subcommand] = &[
     ("run", |arguments| commands::run::run(arguments, false)),
     ("quick", commands::quick::run),
     ("generate", commands::generate::run),

@@ -123,6 +123,28 @@ fn every_pair_of_engine_workload_target_caching_and_depth_agrees_with_fio() {
     assert!(failures.is_empty(), "{} of {} rows differ:\n{}", failures.len(), rows.len(), failures.join("\n"));
 }
 
+/// fio 3.33 itself now and then sleeps for ever with thinktime_spin on a busy machine, so iostrata is its own measure.
+#[test]
+fn thinktime_spin_is_a_part_of_the_think_time() {
+    let _alone = alone();
+    let folder = Folder::new("spin");
+    let base = ["--name=j", "--rw=write", "--size=128k", "--thinktime=20ms"];
+    let mut times = (0, 0);
+    for _ in 0..ATTEMPTS {
+        let time = |spin: &str| {
+            let words: Vec<&str> = base.into_iter().chain([spin]).collect();
+            let outcome = measure(iostrata(), &words, folder.path());
+            assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+            outcome.counts()[0].runtime_ms
+        };
+        times = (time("--thinktime_spin=10ms"), time("--thinktime_spin=0"));
+        if close(times.0, times.1, 20) {
+            return;
+        }
+    }
+    panic!("{} ms with spinning, {} ms without", times.0, times.1);
+}
+
 #[test]
 fn an_all_pairs_table_has_every_pair() {
     let sizes = [6, 5, 4, 2, 2];

@@ -175,10 +175,8 @@ fn make(
 ) -> Result<(), RunError> {
     let allocated = allocate(job, planned, fd)?;
     if needs_data(job) {
-        if job.fallocate != Fallocate::Keep || !allocated {
-            let truncate = file::truncate(fd, planned.file_bytes);
-            truncate.map_err(|error| RunError::system(job, Some(&planned.path), "ftruncate", &error))?;
-        }
+        file::truncate(fd, planned.file_bytes)
+            .map_err(|error| RunError::system(job, Some(&planned.path), "ftruncate", &error))?;
         let span = old_bytes..planned.file_bytes;
         fill(&Filling { fd, span, allocated, synced: job.create_fsync, filled_bytes, stop })
             .map_err(|error| RunError::system(job, Some(&planned.path), "filling", &error))?;
@@ -186,10 +184,8 @@ fn make(
             file::sync(fd).map_err(|error| RunError::system(job, Some(&planned.path), "fsync", &error))?;
         }
     }
-    if job.invalidate {
-        // Best effort: a file system without a page cache has nothing to drop.
-        let _ = file::advise(fd, old_bytes, planned.file_bytes - old_bytes, Advice::DontNeed);
-    }
+    // Whatever `invalidate` says, as in fio. Best effort: a file system without a page cache has nothing to drop.
+    let _ = file::advise(fd, old_bytes, planned.file_bytes - old_bytes, Advice::DontNeed);
     Ok(())
 }
 

@@ -184,6 +184,10 @@ pub const FILES: &[Line] = &[
     exact("fsync with loops", "--rw=write --size=64k --fsync=5 --loops=3"),
     exact("end_fsync", "--rw=write --size=256k --end_fsync=1"),
     exact("fsync_on_close", "--rw=write --size=256k --fsync_on_close=1"),
+    exact("fsync_on_close of a reader", "--rw=read --size=64k --fsync_on_close=1"),
+    exact("end_fsync of a reader", "--rw=read --size=64k --end_fsync=1"),
+    exact("end_fsync with loops", "--rw=write --size=64k --end_fsync=1 --loops=2"),
+    exact("end_fsync and fsync_on_close", "--rw=write --size=64k --end_fsync=1 --fsync_on_close=1"),
     exact("fsync_on_close with loops", "--rw=write --size=64k --fsync_on_close=1 --loops=2"),
     exact("zero_buffers", "--rw=write --size=256k --zero_buffers"),
     exact("refill_buffers", "--rw=write --size=256k --refill_buffers"),
@@ -247,7 +251,6 @@ pub const TIMED: &[Line] = &[
     time("rate_iops at a depth", 15, "--rw=randread --size=512k --rate_iops=128 --ioengine=libaio --iodepth=8"),
     time("thinktime", 25, "--rw=read --size=128k --thinktime=20ms"),
     time("thinktime_blocks", 25, "--rw=read --size=256k --thinktime=50ms --thinktime_blocks=4"),
-    time("thinktime_spin", 25, "--rw=write --size=128k --thinktime=20ms --thinktime_spin=10ms"),
     time(
         "exitall",
         25,

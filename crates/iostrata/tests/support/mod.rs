@@ -5,6 +5,7 @@ pub mod compare;
 pub(crate) mod faults;
 pub mod lines;
 pub mod pairs;
+pub mod strace;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

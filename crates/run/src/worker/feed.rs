@@ -40,9 +40,9 @@ pub(super) enum Dry {
 pub(super) struct FeedLimits {
     /// Bytes in one pass (`u64::MAX`: no such end).
     pub(super) bytes: u64,
-    /// I/Os in one pass (`u64::MAX`: no such end).
+    /// I/Os in one loop (`u64::MAX`: no such end).
     pub(super) ios: u64,
-    /// `loops`: so many times as much in all passes together.
+    /// `loops`: so many times as much in all passes together. A pass may have more I/Os than a loop.
     pub(super) loops: u32,
     /// `fsync` after this many writes, 0 = never.
     pub(super) fsync_every: u32,
@@ -69,7 +69,6 @@ pub(super) struct Feed {
     ios_left: u64,
     /// What later passes may have.
     bytes_later: u64,
-    ios_later: u64,
     limits: FeedLimits,
     syncs: Option<Syncs>,
     /// Where the pass came to its end.
@@ -129,9 +128,8 @@ impl Feed {
             mix,
             paired,
             bytes_left: limits.bytes,
-            ios_left: limits.ios,
+            ios_left: limits.ios.saturating_mul(limits.loops.into()),
             bytes_later: limits.bytes.saturating_mul(u64::from(limits.loops) - 1),
-            ios_later: limits.ios.saturating_mul(u64::from(limits.loops) - 1),
             limits,
             syncs,
             dried: None,
@@ -144,10 +142,16 @@ impl Feed {
 
     /// Begins another pass in the same order (`repeat`) or a new one.
     ///
-    /// Returns false, and stays dry, if the pass that ended planned nothing: another would not either.
+    /// Returns false, and stays dry, if all I/Os are planned, or if the pass that ended planned nothing: another would
+    /// not either.
     pub(super) fn restart(&mut self, repeat: bool) -> bool {
-        share_out(&mut self.bytes_left, &mut self.bytes_later, self.limits.bytes);
-        share_out(&mut self.ios_left, &mut self.ios_later, self.limits.ios);
+        if self.ios_left == 0 {
+            return false;
+        }
+        // What a pass left over goes to later ones, of which the next takes up to its limit.
+        let pool = self.bytes_left.saturating_add(self.bytes_later);
+        self.bytes_left = self.limits.bytes.min(pool);
+        self.bytes_later = pool - self.bytes_left;
         self.begin_pass(|files, _| files.iter_mut().for_each(|file| file.restart(repeat)))
     }
 
@@ -177,7 +181,7 @@ impl Feed {
     /// files takes several passes.
     pub(super) fn owes_bytes(&self) -> bool {
         let later = self.limits.bytes.saturating_mul(u64::from(self.limits.loops) - 1);
-        self.bytes_left.saturating_add(self.bytes_later) > later && (self.ios_left > 0 || self.ios_later > 0)
+        self.bytes_left.saturating_add(self.bytes_later) > later
     }
 
     /// The next request. `wanted` overrides the mix of a mixed job (its pacer decides).
@@ -249,13 +253,6 @@ impl Feed {
         }
         io
     }
-}
-
-/// What a pass left over goes to later ones, of which the next takes up to its limit.
-fn share_out(left: &mut u64, later: &mut u64, limit: u64) {
-    let pool = left.saturating_add(*later);
-    *left = limit.min(pool);
-    *later = pool - *left;
 }
 
 #[inline]
@@ -332,13 +329,13 @@ mod tests {
     }
 
     #[test]
-    fn number_ios_counts_anew_in_each_loop() {
-        let rules = FeedLimits { ios: 2, loops: 2, ..limits(u64::MAX) };
-        let mut feed = Feed::new(vec![file(9)], writes(), false, rules);
-        assert_eq!(drain(&mut feed), (vec!["Write 0 0".to_string(), "Write 0 1".to_string()], Dry::Limit));
+    fn number_ios_counts_over_all_loops_together() {
+        let rules = FeedLimits { ios: 2, loops: 3, ..limits(u64::MAX) };
+        let mut feed = Feed::new(vec![file(4)], writes(), false, rules);
+        assert_eq!(drain(&mut feed).0, ["Write 0 0", "Write 0 1", "Write 0 2", "Write 0 3"]);
         assert!(feed.restart(true));
-        assert_eq!(drain(&mut feed).0, ["Write 0 0", "Write 0 1"]);
-        assert!(!feed.owes_bytes());
+        assert_eq!(drain(&mut feed), (vec!["Write 0 0".to_string(), "Write 0 1".to_string()], Dry::Limit));
+        assert!(!feed.restart(true));
     }
 
     #[test]

@@ -12,10 +12,11 @@ use crate::error::RunError;
 use crate::live::Live;
 use crate::plan::WorkerPlan;
 
-/// One open file and the span that the cache hints cover.
+/// One open file and the region that the cache hints cover.
 struct OpenFile {
     fd: OwnedFd,
-    span_bytes: u64,
+    region_start: u64,
+    region_bytes: u64,
     block_device: bool,
 }
 
@@ -36,7 +37,12 @@ impl OpenFiles {
                 .open(&file.path, &how(job))
                 .map_err(|error| RunError::job_errno(job, error.errno(), error.to_string()))?;
             let block_device = target.facts.kind == iostrata_device::NodeKind::Block;
-            let open = OpenFile { fd: target.fd, span_bytes: file.file_bytes, block_device };
+            let open = OpenFile {
+                fd: target.fd,
+                region_start: file.region_start,
+                region_bytes: file.region_bytes,
+                block_device,
+            };
             if job.invalidate {
                 open.drop_cache();
             }
@@ -91,7 +97,7 @@ impl OpenFile {
         let _ = if self.block_device {
             file::flush_block_cache(&self.fd)
         } else {
-            file::advise(&self.fd, 0, self.span_bytes, Advice::DontNeed)
+            file::advise(&self.fd, self.region_start, self.region_bytes, Advice::DontNeed)
         };
     }
 
@@ -105,7 +111,7 @@ impl OpenFile {
             FadviseHint::NoReuse => Advice::NoReuse,
         };
         // A hint that is not understood changes nothing that is measured wrongly.
-        let _ = file::advise(&self.fd, 0, self.span_bytes, advice);
+        let _ = file::advise(&self.fd, self.region_start, self.region_bytes, advice);
     }
 }
 

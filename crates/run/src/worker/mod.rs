@@ -244,6 +244,9 @@ fn reopen<C: Clock>(
     if birth.plan.engine.caps.diskless {
         return Ok(());
     }
+    if core.job.fsync_on_close && core.job.workload.writes {
+        core.files.sync(&birth.plan, core.live)?;
+    }
     core.files = OpenFiles::default();
     core.files = OpenFiles::open(&birth.plan, &birth.guard)?;
     attach(instance, &core.files, &birth.plan, &core.arena, depth)
