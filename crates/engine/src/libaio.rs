@@ -1,8 +1,8 @@
 //! `libaio`: Linux's own asynchronous interface (`io_submit`), by raw system calls; the C library of that name is not
 //! needed.
 //!
-//! It is asynchronous only with `O_DIRECT`: a buffered `io_submit` does the I/O before it returns. Flushes and trims are
-//! done in the calling thread, after what came before them has been submitted, as fio does.
+//! It is asynchronous only with `O_DIRECT`: a buffered `io_submit` does the I/O before it returns. Flushes and trims
+//! are done in the calling thread, after what came before them has been submitted, as fio does.
 
 use std::sync::Arc;
 

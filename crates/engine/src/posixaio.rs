@@ -1,7 +1,8 @@
 //! `posixaio`: the platform's own `aio_read`, `aio_write` and `aio_fsync`.
 //!
-//! What one measures with it is that implementation: glibc serves the requests of one file one after another in a helper
-//! thread; macOS has a small queue in its kernel. A trim has no asynchronous form and is done in the calling thread.
+//! What one measures with it is that implementation: glibc serves the requests of one file one after another in a
+//! helper thread; macOS has a small queue in its kernel. A trim has no asynchronous form and is done in the calling
+//! thread.
 
 use std::cell::UnsafeCell;
 use std::sync::Arc;

@@ -28,8 +28,8 @@ pub(crate) const SPEC: EngineSpec = EngineSpec {
     make,
 };
 
-/// What a look at the device costs when nothing is ready, nanoseconds of virtual time. Computing costs nothing there, so
-/// a loop that only polls would else never see time pass.
+/// What a look at the device costs when nothing is ready, nanoseconds of virtual time. Computing costs nothing there,
+/// so a loop that only polls would else never see time pass.
 const EMPTY_POLL_NS: u64 = 100;
 
 fn make(config: &EngineConfig) -> Result<Instance, EngineError> {

@@ -37,7 +37,8 @@ const CANCEL: u64 = u64::MAX;
 /// The most bytes that the kernel registers as one buffer.
 const MAX_BUFFER_BYTES: usize = 1 << 30;
 
-/// How often `reap` looks at the ring before it sleeps, when a kernel thread submits: that mode exists to make no calls.
+/// How often `reap` looks at the ring before it sleeps, when a kernel thread submits: that mode exists to make no
+/// calls.
 const SPINS: u32 = 4000;
 
 fn availability() -> Availability {

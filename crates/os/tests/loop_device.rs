@@ -47,7 +47,7 @@ impl Drop for LoopDevice {
 
 #[allow(clippy::print_stderr)]
 fn skip(test: &str, needs: &str) {
-    eprintln!("SKIPPED {test}: needs {needs}");
+    eprintln!("SKIP: {test} needs {needs} (run the tests as root on a Linux with loop devices)");
 }
 
 #[test]

@@ -27,8 +27,8 @@ impl HelperThreads {
         }
     }
 
-    /// Gives what is left over to the workers whose engines have such threads, to each the same share (nothing tells whose
-    /// a thread was), cut to the part of its life that was measured. All workers of the stage have ended.
+    /// Gives what is left over to the workers whose engines have such threads, to each the same share (nothing tells
+    /// whose a thread was), cut to the part of its life that was measured. All workers of the stage have ended.
     pub(crate) fn share_out(&self, lives: &[Arc<Live>], members: &[usize]) {
         if self.employers.is_empty() {
             return;

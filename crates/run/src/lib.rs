@@ -1,7 +1,7 @@
 //! Runs jobs: plan, layout, worker loops, and the document at the end.
 //!
-//! [`plan()`] turns jobs into workers with files and regions; [`execute()`] lays the files out, starts the workers stage
-//! by stage, watches them, and hands a [`iostrata_result::RunResult`] to a [`Sink`], whatever happens.
+//! [`plan()`] turns jobs into workers with files and regions; [`execute()`] lays the files out, starts the workers
+//! stage by stage, watches them, and hands a [`iostrata_result::RunResult`] to a [`Sink`], whatever happens.
 #![deny(missing_docs)]
 
 pub mod buffers;

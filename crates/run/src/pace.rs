@@ -223,7 +223,8 @@ mod tests {
     #[test]
     fn lateness_does_not_move_the_schedule() {
         let mut pacer = reads(iops(1000), 0);
-        // A stall of 50 ms: the 51 I/Os due until its end (both ends included) go out at once, then the pace is as before.
+        // A stall of 50 ms: the 51 I/Os due until its end (both ends included) go out at once, then the pace is as
+        // before.
         let now_ns = 50_000_000;
         let mut burst = 0;
         while pacer.due_ns(Direction::Read).unwrap() <= now_ns {

@@ -34,8 +34,8 @@ struct Present {
 }
 
 impl MadeFiles {
-    /// Remembers what a job's layout makes. Where nothing but the writes themselves gives a file its size, later workers
-    /// find it empty, as in fio.
+    /// Remembers what a job's layout makes. Where nothing but the writes themselves gives a file its size, later
+    /// workers find it empty, as in fio.
     pub(crate) fn note(&mut self, job: &Job, files: &[FilePlan]) {
         let sized = needs_data(job) || !matches!(job.fallocate, Fallocate::None | Fallocate::Keep);
         if job.create_on_open || !sized {
@@ -94,8 +94,8 @@ impl Regions {
             return Err(RunError::job(
                 job,
                 format!(
-                    "the block size ({smallest} bytes) is larger than the data to work on ({covered_bytes} bytes): give \
-                     a larger size= or a smaller bs="
+                    "the block size ({smallest} bytes) is larger than the data to work on ({covered_bytes} bytes): \
+                     give a larger size= or a smaller bs="
                 ),
             ));
         }

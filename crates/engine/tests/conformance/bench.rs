@@ -96,8 +96,8 @@ impl Bench {
         Ok(Bench { instance, arena, granted, done: Completions::with_capacity(depth as usize), world })
     }
 
-    /// Carries out all requests, as many at once as the engine holds. `fill` makes the bytes that a write takes, `check`
-    /// sees the result and the bytes of each.
+    /// Carries out all requests, as many at once as the engine holds. `fill` makes the bytes that a write takes,
+    /// `check` sees the result and the bytes of each.
     pub(crate) fn run(
         &mut self,
         requests: &[Request],

@@ -1,4 +1,5 @@
-//! Systems where the time stamp counter is not used: `clock_gettime` reads the CPU's timer there at about the same cost.
+//! Systems where the time stamp counter is not used: `clock_gettime` reads the CPU's timer there at about the same
+//! cost.
 
 use super::FastClock;
 

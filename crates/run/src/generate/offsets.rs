@@ -25,8 +25,9 @@ pub struct OffsetSpec {
     pub region_start: u64,
     /// Bytes in the region (`size`, `filesize`); blocks lie wholly inside it.
     pub region_bytes: u64,
-    /// Size of the whole file or device: a sequence with holes (`rw=read:N`) whose next position is at or past it begins
-    /// again at the region's start, while one that only leaves the region ends the pass. At least the region's end.
+    /// Size of the whole file or device: a sequence with holes (`rw=read:N`) whose next position is at or past it
+    /// begins again at the region's start, while one that only leaves the region ends the pass. At least the region's
+    /// end.
     pub file_bytes: u64,
     /// Block size per direction; 0 for a direction that the job does not use. One above `u32::MAX` fits nowhere.
     pub block_bytes: [u64; 3],
@@ -186,7 +187,8 @@ impl Offsets {
     }
 
     /// Begins again where one direction came to its end while time is left (`time_based`): a sequence in that
-    /// direction only, as the others have places of their own; random blocks, which all directions share, in a new order.
+    /// direction only, as the others have places of their own; random blocks, which all directions share, in a new
+    /// order.
     pub fn wrap(&mut self, direction: Direction) {
         match &mut self.kind {
             Kind::Sequential(sequence) => sequence.wrap(direction),

@@ -14,7 +14,8 @@ use super::random::{below, derive, generator};
 const TABLE_BELOW: u64 = 1 << 12;
 
 /// Pairs of rounds: each digit is changed this many times. With one pair and a half the distances of successive numbers
-/// are visibly uneven, with two still measurably at the smallest bounds, with two and a half no longer; three leave a margin.
+/// are visibly uneven, with two still measurably at the smallest bounds, with two and a half no longer; three leave a
+/// margin.
 const ROUND_PAIRS: usize = 3;
 
 /// A permutation of `0..bound`.
@@ -157,6 +158,8 @@ pub(super) fn pass_key(key: u64, pass: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::test_runner::Config;
+
     use super::*;
 
     fn order(permutation: &Permutation) -> Vec<u64> {
@@ -189,7 +192,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        #![proptest_config(proptest::test_runner::Config { cases: 32, failure_persistence: None, ..Default::default() })]
+        #![proptest_config(Config { cases: 32, failure_persistence: None, ..Default::default() })]
         #[test]
         fn every_number_comes_once_for_drawn_bounds_and_keys(bound in 0u64..20_000, key: u64) {
             assert_covers(bound, key);

@@ -1,7 +1,7 @@
 //! What a person sees when something is wrong.
 
 use iostrata_spec::render_diagnostics;
-use snapbox::{assert_data_eq, str};
+use snapbox::{assert_data_eq, file, str};
 
 use crate::world::World;
 
@@ -16,86 +16,13 @@ fn shown(world: &World, args: &[&str]) -> String {
 fn errors_of_a_job_file() {
     let text = "[global]\nbs = 8k\nruntime=10min ; long\n\n[job one]\nrw=raed\nio_engine=null\nrate=1m\nrate_iops=5\n";
     let world = World::default().file("jobs/bad.fio", text);
-    assert_data_eq!(
-        shown(&world, &["jobs/bad.fio"]),
-        str![[r#"
-warning: `bs` is taken as `8192`; fio takes `8`
- --> jobs/bad.fio:2:5
-  |
-2 | bs = 8k
-  |     ^^^
-  |
-  = help: fio keeps a blank after `=` as part of the value; write `bs=8192`
-warning: `runtime` is taken as `600s`; fio takes `10us`
- --> jobs/bad.fio:3:11
-  |
-3 | runtime=10min ; long
-  |           ^^^
-  |
-  = help: fio knows no such unit and takes microseconds; write `runtime=600s`
-error: `rw`: `raed` is none of: read, write, trim, randread, randwrite, randtrim, rw, readwrite, randrw, trimwrite, randtrimwrite
- --> jobs/bad.fio:6:4
-  |
-6 | rw=raed
-  |    ^^^^
-  |
-  = help: did you mean `read`?
-error: unknown option `io_engine`
- --> jobs/bad.fio:7:1
-  |
-7 | io_engine=null
-  | ^^^^^^^^^
-  |
-  = help: did you mean `ioengine`?
-error: rate and rate_iops are mutually exclusive
- --> jobs/bad.fio:9:11
-  |
-9 | rate_iops=5
-  |           ^
-  |
-  = help: leave one of them out
-
-"#]]
-    );
+    assert_data_eq!(shown(&world, &["jobs/bad.fio"]), file!["diagnostics/errors_of_a_job_file.txt"]);
 }
 
 #[test]
 fn errors_of_a_command_line() {
     let args = ["--name=two words", "--bs=4-64k", "--hipri", "--verify=md5", "--ioengine=sync", "--iodept=4"];
-    assert_data_eq!(
-        shown(&World::default(), &args),
-        str![[r#"
-error: `bs`: `4-64k` is a range, and one value is wanted
- --> command line:1:25
-  |
-1 | '--name=two words' --bs=4-64k --hipri --verify=md5 --ioengine=sync --iodept=4
-  |                         ^^^^^
-  |
-  = help: fio takes it for `4,64k`: reads and writes; a range of block sizes is `bsrange`
-error: `hipri` is an option of io_uring; the engine here is sync
- --> command line:1:31
-  |
-1 | '--name=two words' --bs=4-64k --hipri --verify=md5 --ioengine=sync --iodept=4
-  |                               ^^^^^^^
-  |
-  = help: set `ioengine=io_uring` in the same section
-error: `verify` is not carried out yet (check data read against data written)
- --> command line:1:39
-  |
-1 | '--name=two words' --bs=4-64k --hipri --verify=md5 --ioengine=sync --iodept=4
-  |                                       ^^^^^^^^
-  |
-  = help: only `verify=0` is possible so far
-error: option `iodept` is ambiguous
- --> command line:1:68
-  |
-1 | '--name=two words' --bs=4-64k --hipri --verify=md5 --ioengine=sync --iodept=4
-  |                                                                    ^^^^^^^^
-  |
-  = help: it may be one of --iodepth, --iodepth_batch, --iodepth_batch_submit, --iodepth_batch_complete_min, --iodepth_batch_complete, --iodepth_batch_complete_max, --iodepth_low
-
-"#]]
-    );
+    assert_data_eq!(shown(&World::default(), &args), file!["diagnostics/errors_of_a_command_line.txt"]);
 }
 
 #[test]
