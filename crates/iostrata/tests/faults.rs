@@ -21,6 +21,7 @@ const EIO: i64 = 5;
 const EACCES: i64 = 13;
 const EISDIR: i64 = 21;
 const EINVAL: i64 = 22;
+const EFBIG: i64 = 27;
 const ENOSPC: i64 = 28;
 const EROFS: i64 = 30;
 const ETIMEDOUT: i64 = 110;
@@ -425,6 +426,22 @@ fn faults_known_before_the_run_are_in_the_document_that_a_program_reads() {
     let outcome = measure(iostrata(), &job, folder.path());
     says(&outcome, &job, EINVAL, &["job bad", "no/such is not a directory"]);
     assert_eq!(whole_json(&folder.path().join("s.json")).unwrap()["workers"][0]["error"], EINVAL);
+}
+
+#[test]
+fn a_limit_on_file_sizes_is_an_error_of_the_job_and_not_the_end_of_the_program() {
+    let folder = Folder::new("limit");
+    for rw in ["read", "write"] {
+        let job = format!("--name=j --rw={rw} --size=1m --fallocate=none --output-format=json --output=o.json");
+        // `ulimit -f` counts blocks of 512 bytes.
+        let line = format!("ulimit -f 200; exec {} {job}", iostrata());
+        let output = run("sh", &["-c", &line], folder.path());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{rw}: {stderr}");
+        names(&stderr, &["job j", "j.0.0", "File too large", "ulimit -f"]);
+        assert_eq!(whole_json(&folder.path().join("o.json")).unwrap()["jobs"][0]["error"], EFBIG);
+        folder.clear();
+    }
 }
 
 #[test]
