@@ -1,4 +1,4 @@
-//! A fault in our own code is one job's error: the others run to their end, and everything that was counted is reported.
+//! A fault in our own code is one job's error: the others run to their end, and all that was counted is reported.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
 //! What the tests of faults and signals share: a program that runs beside the test, and a disk server that fails.
-#![allow(dead_code, reason = "each test binary uses its own part")]
 
 use std::fs::File;
 use std::os::unix::process::CommandExt;
