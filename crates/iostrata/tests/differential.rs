@@ -3,14 +3,12 @@
 //! Known differences, all deliberate: fio 3.33 counts an fdatasync as a short read (3.42 does not, and we do not), and
 //! which I/Os of a random mix are reads is a matter of each program's random numbers.
 
-mod support;
-
 use std::path::{Path, PathBuf};
 
-use support::compare::{close, differences};
-use support::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
-use support::pairs::all_pairs;
-use support::{Folder, Loop, Mount, Outcome, alone, fio, iostrata, is_root, measure, which};
+use iostrata_testkit::compare::{close, differences};
+use iostrata_testkit::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
+use iostrata_testkit::pairs::all_pairs;
+use iostrata_testkit::{Folder, Loop, Mount, Outcome, alone, fio, iostrata, is_root, measure, which};
 
 const ENGINES: [&str; 6] = ["null", "psync", "sync", "libaio", "posixaio", "io_uring"];
 const WORKLOADS: [&str; 5] = ["read", "write", "randread", "randwrite", "randrw"];
@@ -34,7 +32,7 @@ fn both(parent: &Path, given: &[(&str, u64)], words: &[&str]) -> (Outcome, Outco
 }
 
 fn scratch() -> PathBuf {
-    PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+    iostrata_testkit::scratch().to_path_buf()
 }
 
 /// One line in both; what differs, as a text.
@@ -60,7 +58,7 @@ fn try_line(line: &Line) -> Option<String> {
 fn try_all(lines: &[Line]) {
     let _alone = alone();
     if fio().is_none() {
-        skip!("comparing with fio", "apt-get install fio");
+        iostrata_testkit::skip!("comparing with fio", "apt-get install fio");
     }
     let failures: Vec<String> = lines.iter().filter_map(try_line).collect();
     assert!(failures.is_empty(), "{} of {} lines differ:\n{}", failures.len(), lines.len(), failures.join("\n"));
@@ -90,10 +88,10 @@ fn runs_that_time_ends_take_fios_time() {
 fn every_pair_of_engine_workload_target_caching_and_depth_agrees_with_fio() {
     let _alone = alone();
     if fio().is_none() || which("mkfs.xfs").is_none() {
-        skip!("comparing with fio on several file systems", "apt-get install fio xfsprogs");
+        iostrata_testkit::skip!("comparing with fio on several file systems", "apt-get install fio xfsprogs");
     }
     if !is_root() {
-        skip!("comparing with fio on several file systems", "run as root: it mounts");
+        iostrata_testkit::skip!("comparing with fio on several file systems", "run as root: it mounts");
     }
     let (ext4, xfs, tmpfs) = (Mount::new("ext4"), Mount::new("xfs"), Mount::new("tmpfs"));
     let device = Loop::new("pairs", 64);

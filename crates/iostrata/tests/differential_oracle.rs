@@ -1,18 +1,16 @@
-//! What iostrata and the real fio do to their files, seen by neither of them: by strace, and by bpftrace where no system
-//! call shows a request.
+//! What iostrata and the real fio do to their files, seen by neither of them: by strace, and by bpftrace where no
+//! system call shows a request.
 //!
 //! Left out of the comparison, all deliberate: fio unlinks a file before it makes it anew and opens it with O_TRUNC
 //! (our layout never destroys: it appends), fio opens a block device once more to look at it, and with O_NOATIME, we
-//! open it once more to claim it and to read what is on it; with fsync_on_close and loops fio opens, hints and syncs once
-//! more between two loops without any I/O.
-
-mod support;
+//! open it once more to claim it and to read what is on it; with fsync_on_close and loops fio opens, hints and syncs
+//! once more between two loops without any I/O.
 
 use std::path::{Path, PathBuf};
 
-use support::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
-use support::strace::{Step, Story, Trace, Transfer, trace};
-use support::{Folder, Loop, alone, fio, iostrata, is_root, run, which};
+use iostrata_testkit::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
+use iostrata_testkit::strace::{Step, Story, Trace, Transfer, trace};
+use iostrata_testkit::{Folder, Loop, alone, fio, iostrata, is_root, run, which};
 
 /// Both under strace, each in a fresh folder.
 fn both(given: &[(&str, u64)], words: &[&str], device: Option<&str>) -> (Trace, Trace) {
@@ -101,7 +99,7 @@ fn coverage(line: &Line, fio: &Story, ours: &Story) -> Option<String> {
 fn try_all<'a>(lines: impl Iterator<Item = &'a Line>) {
     let _alone = alone();
     if fio().is_none() || which("strace").is_none() {
-        skip!("watching fio and iostrata by strace", "apt-get install fio strace");
+        iostrata_testkit::skip!("watching fio and iostrata by strace", "apt-get install fio strace");
     }
     let mut failures = Vec::new();
     let mut count = 0;
@@ -151,7 +149,7 @@ fn jobs_steps(steps: &[Step]) -> Vec<Step> {
 fn a_block_device_is_opened_flushed_and_hinted_as_fio_does() {
     let _alone = alone();
     if fio().is_none() || which("strace").is_none() || !is_root() {
-        skip!("watching fio and iostrata on a loop device", "as root: apt-get install fio strace");
+        iostrata_testkit::skip!("watching fio and iostrata on a loop device", "as root: apt-get install fio strace");
     }
     let device = Loop::new("traced-device", 16);
     let path = Some(device.device.as_str());
@@ -169,7 +167,7 @@ fn a_block_device_is_opened_flushed_and_hinted_as_fio_does() {
 fn a_short_file_is_appended_to_and_its_bytes_stay() {
     let _alone = alone();
     if which("strace").is_none() {
-        skip!("watching iostrata by strace", "apt-get install strace");
+        iostrata_testkit::skip!("watching iostrata by strace", "apt-get install strace");
     }
     let folder = Folder::new("appended");
     folder.give("data", 300 << 10);
@@ -196,7 +194,7 @@ fn a_short_file_is_appended_to_and_its_bytes_stay() {
 fn fsync_on_close_syncs_at_the_end_of_each_loop() {
     let _alone = alone();
     if which("strace").is_none() {
-        skip!("watching iostrata by strace", "apt-get install strace");
+        iostrata_testkit::skip!("watching iostrata by strace", "apt-get install strace");
     }
     let folder = Folder::new("closed");
     let words = ["--name=j", "--rw=write", "--filename=data", "--size=64k", "--fsync_on_close=1", "--loops=2"];
@@ -211,7 +209,7 @@ fn fsync_on_close_syncs_at_the_end_of_each_loop() {
 fn libaio_reaches_its_depth_and_never_exceeds_it() {
     let _alone = alone();
     if which("strace").is_none() {
-        skip!("watching iostrata by strace", "apt-get install strace");
+        iostrata_testkit::skip!("watching iostrata by strace", "apt-get install strace");
     }
     for depth in [1, 2, 7, 32] {
         for extra in ["--iodepth_batch=1", "--iodepth_batch=4", "--iodepth_low=1", "--loops=1"] {
@@ -267,7 +265,7 @@ fn libc_path() -> Option<PathBuf> {
 fn reaches_its_depth(engine: &str, script: &str) {
     let _alone = alone();
     if which("bpftrace").is_none() || !is_root() {
-        skip!(format!("watching {engine} by bpftrace"), "as root: apt-get install bpftrace");
+        iostrata_testkit::skip!(format!("watching {engine} by bpftrace"), "as root: apt-get install bpftrace");
     }
     let folder = Folder::new("probed");
     folder.give("data", 1 << 20);
@@ -277,7 +275,10 @@ fn reaches_its_depth(engine: &str, script: &str) {
         )
     };
     if probe(script, &arguments(1), folder.path()).is_none() {
-        skip!(format!("watching {engine} by bpftrace"), "needs a kernel with tracepoints and uprobes");
+        iostrata_testkit::skip!(
+            format!("watching {engine} by bpftrace"),
+            "needs a kernel with tracepoints and uprobes"
+        );
     }
     for depth in [1, 8, 32] {
         let seen = probe(script, &arguments(depth), folder.path()).expect("it worked a moment ago");
@@ -292,6 +293,8 @@ fn io_uring_reaches_its_depth_and_never_exceeds_it() {
 
 #[test]
 fn posixaio_reaches_its_depth_and_never_exceeds_it() {
-    let Some(libc) = libc_path() else { skip!("watching posixaio by bpftrace", "needs a C library that is a file") };
+    let Some(libc) = libc_path() else {
+        iostrata_testkit::skip!("watching posixaio by bpftrace", "needs a C library that is a file")
+    };
     reaches_its_depth("posixaio", &POSIX_SCRIPT.replace("LIBC", &libc.to_string_lossy()));
 }

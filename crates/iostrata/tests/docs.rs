@@ -1,11 +1,9 @@
 //! Generated pages under `docs/` are those that the program generates. `UPDATE_DOCS=1` (or `cargo xtask docs`) writes
 //! them anew.
 
-mod support;
-
 use std::path::Path;
 
-use support::{iostrata, run};
+use iostrata_testkit::{iostrata, run};
 
 /// What `iostrata generate` takes, and the page that holds it.
 const PAGES: &[(&str, &str)] = &[

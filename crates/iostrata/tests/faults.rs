@@ -3,24 +3,23 @@
 
 #![cfg(target_os = "linux")]
 
-mod support;
-
 use std::fs::OpenOptions;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
+use iostrata_testkit::faults::{Beside, Ended, Server, Small, loop_of_sectors, until, whole_json};
+use iostrata_testkit::{Folder, Outcome, fio, iostrata, is_root, measure, must, run, which};
 use rustix::process::Signal;
 use serde_json::Value;
-use support::faults::{Beside, Ended, Server, Small, loop_of_sectors, until, whole_json};
-use support::{Folder, Outcome, fio, iostrata, is_root, measure, must, run, which};
 
 /// The numbers on Linux of the errors that are provoked here.
 const EIO: i64 = 5;
 const EACCES: i64 = 13;
 const EISDIR: i64 = 21;
 const EINVAL: i64 = 22;
+const EFBIG: i64 = 27;
 const ENOSPC: i64 = 28;
 const EROFS: i64 = 30;
 const ETIMEDOUT: i64 = 110;
@@ -66,7 +65,7 @@ fn io_bytes(json: &Value, direction: &str) -> u64 {
 #[test]
 fn a_disk_that_fills_up_in_mid_run_ends_the_job_with_its_place_and_what_was_written() {
     if !is_root() {
-        skip!("a small file system", "needs root");
+        iostrata_testkit::skip!("a small file system", "needs root");
     }
     let small = Small::new("full", 4);
     let directory = format!("--directory={}", small.path().display());
@@ -88,7 +87,7 @@ fn a_disk_that_fills_up_in_mid_run_ends_the_job_with_its_place_and_what_was_writ
 #[test]
 fn a_layout_that_does_not_fit_leaves_nothing() {
     if !is_root() {
-        skip!("a small file system", "needs root");
+        iostrata_testkit::skip!("a small file system", "needs root");
     }
     let small = Small::new("layout-disk", 4);
     let folder = Folder::new("layout");
@@ -98,7 +97,7 @@ fn a_layout_that_does_not_fit_leaves_nothing() {
         let job = [&directory, "--name=made", "--rw=read", "--size=8m", &fallocate];
         let outcome = measure(iostrata(), &job, folder.path());
         says(&outcome, &job, ENOSPC, &["job made", "made.0.0", "No space left on device", "smaller size="]);
-        assert_eq!(support::list(small.path()), [], "{fallocate}");
+        assert_eq!(iostrata_testkit::list(small.path()), [], "{fallocate}");
     }
     // Of a file that was there before, the old bytes stay.
     std::fs::write(small.path().join("made.0.0"), [7; 5000]).unwrap();
@@ -156,7 +155,7 @@ fn a_file_that_is_cut_short_in_mid_run_ends_the_job_where_nothing_is_left() {
 #[test]
 fn a_device_that_fails_in_mid_run_ends_the_job_with_its_error() {
     if let Some(how) = Server::missing() {
-        skip!("EIO from a disk server", how);
+        iostrata_testkit::skip!("EIO from a disk server", how);
     }
     for engine in ENGINES {
         let server = Server::new(&format!("eio-{engine}"));
@@ -174,7 +173,7 @@ fn a_device_that_fails_in_mid_run_ends_the_job_with_its_error() {
 #[test]
 fn direct_io_that_does_not_fit_names_the_alignment_needed_and_given() {
     if !is_root() || which("losetup").is_none() {
-        skip!("a loop device of 4 KiB sectors", "needs root and losetup (apt-get install mount)");
+        iostrata_testkit::skip!("a loop device of 4 KiB sectors", "needs root and losetup (apt-get install mount)");
     }
     let disk = loop_of_sectors("align", 64, 4096);
     let file = format!("--filename={}", disk.device);
@@ -189,7 +188,7 @@ fn direct_io_that_does_not_fit_names_the_alignment_needed_and_given() {
 #[test]
 fn direct_io_on_a_file_system_without_it_says_so() {
     if !is_root() {
-        skip!("a ramfs, which refuses O_DIRECT", "needs root");
+        iostrata_testkit::skip!("a ramfs, which refuses O_DIRECT", "needs root");
     }
     let small = Small::ram("no-direct");
     let directory = format!("--directory={}", small.path().display());
@@ -203,7 +202,7 @@ fn direct_io_on_a_file_system_without_it_says_so() {
 #[test]
 fn a_user_without_permission_is_told_which_file() {
     if !is_root() || which("setpriv").is_none() {
-        skip!("a job of another user", "needs root and setpriv (apt-get install util-linux)");
+        iostrata_testkit::skip!("a job of another user", "needs root and setpriv (apt-get install util-linux)");
     }
     let folder = Folder::below(Path::new("/tmp"), "iostrata-denied");
     let program = folder.path().join("program");
@@ -239,7 +238,7 @@ fn a_read_only_mount_and_a_folder_are_no_places_for_data() {
         );
     }
     if !is_root() {
-        skip!("a read-only mount", "needs root");
+        iostrata_testkit::skip!("a read-only mount", "needs root");
     }
     let small = Small::new("read-only", 4);
     must("mount", &["-o", "remount,ro", small.path().to_str().unwrap()]);
@@ -312,14 +311,14 @@ fn an_output_that_cannot_be_written_is_refused_before_the_run() {
         let stderr = String::from_utf8_lossy(&ended.stderr);
         assert_eq!(ended.status.code(), Some(1), "{output}: {stderr}");
         names(&stderr, &[output.split_once('=').unwrap().1]);
-        assert_eq!(support::list(folder.path()), [], "{output}: nothing was done");
+        assert_eq!(iostrata_testkit::list(folder.path()), [], "{output}: nothing was done");
     }
 }
 
 #[test]
 fn a_disk_that_is_full_when_the_report_is_written_is_an_error_without_a_torn_file() {
     if !is_root() {
-        skip!("a small file system", "needs root");
+        iostrata_testkit::skip!("a small file system", "needs root");
     }
     let small = Small::new("report-disk", 1);
     let folder = Folder::new("report");
@@ -333,14 +332,14 @@ fn a_disk_that_is_full_when_the_report_is_written_is_an_error_without_a_torn_fil
     assert_eq!(ended.status.code(), Some(1), "{stderr}");
     names(&stderr, &["could not be written", "kept.json", "No space left on device"]);
     assert_eq!(std::fs::read_to_string(small.path().join("kept.json")).unwrap(), "{}", "the old one is still whole");
-    assert_eq!(support::list(small.path()).len(), 2, "no temporary file stays");
+    assert_eq!(iostrata_testkit::list(small.path()).len(), 2, "no temporary file stays");
     assert!(whole_json(&folder.path().join("s.json")).is_some());
 }
 
 #[test]
 fn a_request_that_never_returns_is_named_and_the_rest_is_reported() {
     if let Some(how) = Server::missing() {
-        skip!("a disk server that stops answering", how);
+        iostrata_testkit::skip!("a disk server that stops answering", how);
     }
     for engine in ENGINES {
         for (interrupt, runtime) in [(false, "--runtime=1"), (true, "--runtime=600")] {
@@ -372,7 +371,7 @@ fn a_request_that_never_returns_is_named_and_the_rest_is_reported() {
 #[test]
 fn a_process_that_the_kernel_holds_has_reported_before() {
     if let Some(how) = Server::missing() {
-        skip!("a disk server that stops answering", how);
+        iostrata_testkit::skip!("a disk server that stops answering", how);
     }
     // A direct request that the server has taken cannot be ended, not even by SIGKILL.
     let server = Server::new("held");
@@ -395,7 +394,7 @@ fn a_process_that_the_kernel_holds_has_reported_before() {
 #[test]
 fn a_file_system_that_does_not_even_tell_a_size_can_be_interrupted() {
     if let Some(how) = Server::missing() {
-        skip!("a file system that stops answering", how);
+        iostrata_testkit::skip!("a file system that stops answering", how);
     }
     let server = Server::new("no-size");
     let folder = Folder::new("no-size");
@@ -425,6 +424,22 @@ fn faults_known_before_the_run_are_in_the_document_that_a_program_reads() {
     let outcome = measure(iostrata(), &job, folder.path());
     says(&outcome, &job, EINVAL, &["job bad", "no/such is not a directory"]);
     assert_eq!(whole_json(&folder.path().join("s.json")).unwrap()["workers"][0]["error"], EINVAL);
+}
+
+#[test]
+fn a_limit_on_file_sizes_is_an_error_of_the_job_and_not_the_end_of_the_program() {
+    let folder = Folder::new("limit");
+    for rw in ["read", "write"] {
+        let job = format!("--name=j --rw={rw} --size=1m --fallocate=none --output-format=json --output=o.json");
+        // `ulimit -f` counts blocks of 512 bytes.
+        let line = format!("ulimit -f 200; exec {} {job}", iostrata());
+        let output = run("sh", &["-c", &line], folder.path());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{rw}: {stderr}");
+        names(&stderr, &["job j", "j.0.0", "File too large", "ulimit -f"]);
+        assert_eq!(whole_json(&folder.path().join("o.json")).unwrap()["jobs"][0]["error"], EFBIG);
+        folder.clear();
+    }
 }
 
 #[test]

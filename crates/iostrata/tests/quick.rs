@@ -1,8 +1,6 @@
 //! `iostrata quick`: a table of a disk, and nothing left behind.
 
-mod support;
-
-use support::{Folder, iostrata, list, run};
+use iostrata_testkit::{Folder, iostrata, list, run};
 
 #[test]
 fn quick_shows_every_test_and_removes_its_file() {

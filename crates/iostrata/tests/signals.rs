@@ -5,17 +5,15 @@
 
 #![cfg(target_os = "linux")]
 
-mod support;
-
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use iostrata_testkit::faults::{Beside, Ended, Server, until, whole_json};
+use iostrata_testkit::{Folder, iostrata, which};
 use rustix::process::Signal;
-use support::faults::{Beside, Ended, Server, until, whole_json};
-use support::{Folder, iostrata, which};
 
 /// Moments in the life of each kind of job.
 const MOMENTS: usize = 200;
@@ -83,7 +81,7 @@ fn start(words: &[String], folder: &Path) -> Beside {
 /// Where most of a life is spent differs: on a disk in the fsyncs of the layout, in memory in the run.
 fn place(clones: usize) -> &'static Path {
     let memory = Path::new("/dev/shm");
-    if clones > 1 && memory.is_dir() { memory } else { Path::new(env!("CARGO_TARGET_TMPDIR")) }
+    if clones > 1 && memory.is_dir() { memory } else { iostrata_testkit::scratch() }
 }
 
 /// Runs `work` for `0..count` on a few threads, each with a folder of its own.
@@ -200,7 +198,6 @@ fn an_interrupt_at_any_moment_ends_the_run_in_order() {
         }
     }
     let met = met.into_inner().unwrap();
-    eprintln!("{met:?}");
     let parts = [met.before_io, met.ramp, met.run, met.writing];
     assert!(parts.iter().all(|&part| part > 0), "some part of a run's life was never met: {met:?}");
 }
@@ -217,7 +214,7 @@ fn termination_and_hang_up_do_the_same() {
 #[test]
 fn a_hang_up_that_nohup_ignores_ends_nothing() {
     if which("nohup").is_none() {
-        skip!("SIGHUP under nohup", "apt-get install coreutils");
+        iostrata_testkit::skip!("SIGHUP under nohup", "apt-get install coreutils");
     }
     let folder = Folder::new("nohup");
     let mut words = vec![iostrata()];
@@ -233,7 +230,7 @@ fn a_hang_up_that_nohup_ignores_ends_nothing() {
 #[test]
 fn a_second_interrupt_ends_a_run_that_waits_for_a_disk_which_never_answers() {
     if let Some(how) = Server::missing() {
-        skip!("a second SIGINT while a request hangs", how);
+        iostrata_testkit::skip!("a second SIGINT while a request hangs", how);
     }
     let server = Server::new("second-interrupt");
     let folder = Folder::new("second");

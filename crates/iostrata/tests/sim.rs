@@ -1,11 +1,9 @@
 //! A run in virtual time is a function of its words and its seed: the same report, byte for byte, on any machine and
 //! under any load.
 
-mod support;
-
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use support::{Folder, iostrata, run};
+use iostrata_testkit::{Folder, iostrata, run};
 
 /// Several workers, a rate and group reporting: everything whose order could depend on the machine.
 const JOB: &[&str] = &[
@@ -42,7 +40,11 @@ fn the_same_seed_gives_the_same_report_idle_and_under_load() {
         let stop = AtomicBool::new(false);
         let under_load = std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| while !stop.load(Relaxed) {});
+                scope.spawn(|| {
+                    while !stop.load(Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                });
             }
             let text = report("same", format, &[]);
             stop.store(true, Relaxed);

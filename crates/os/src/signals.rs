@@ -50,7 +50,8 @@ pub enum Woken {
 }
 
 impl Signals {
-    /// Takes over SIGINT, SIGTERM and SIGHUP, ignores SIGPIPE, and leaves all others alone. A SIGHUP that is ignored
+    /// Takes over SIGINT, SIGTERM and SIGHUP, ignores SIGPIPE and SIGXFSZ, so that a write to a closed pipe or beyond
+    /// the limit of file sizes is an error and not the end, and leaves all others alone. A SIGHUP that is ignored
     /// already (`nohup`) stays so. Where the parent blocked them, they are heard from now on, those that wait too.
     ///
     /// From now on a second SIGINT ends the process at once with exit code 128, without any clean-up.
@@ -73,8 +74,11 @@ impl Signals {
                 handle(signal, record, libc::SA_RESTART);
             }
         }
-        // SAFETY: SIG_IGN is a valid disposition of SIGPIPE.
-        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+        // SAFETY: SIG_IGN is a valid disposition of both.
+        unsafe {
+            libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        }
         set_blocked(&ENDING, false);
         Ok(Signals { pipe })
     }

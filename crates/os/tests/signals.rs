@@ -43,6 +43,7 @@ impl Player {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([test, "--exact", "--nocapture"])
             .env(PART, "child")
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -169,6 +170,43 @@ fn a_wait_ends_by_deadline_by_notice_and_not_twice_for_one_signal() {
     }
     let mut player = Player::start("a_wait_ends_by_deadline_by_notice_and_not_twice_for_one_signal");
     assert_eq!(player.ends().code(), Some(7));
+}
+
+#[test]
+fn signals_that_the_parent_blocked_are_heard_those_that_wait_too() {
+    if is_child() {
+        say("deaf");
+        let mut line = String::new();
+        io::stdin().read_line(&mut line).unwrap();
+        let signals = Signals::install().unwrap();
+        assert_eq!((signals.wait_until_ns(FOREVER), signals.pending()), (Woken::Signal, Some(libc::SIGINT)));
+        std::process::exit(7);
+    }
+    // The mask is inherited.
+    block_in_this_thread();
+    let mut player = Player::start("signals_that_the_parent_blocked_are_heard_those_that_wait_too");
+    assert_eq!(player.hear(), "deaf");
+    player.signal(Signal::INT);
+    player.child.stdin.take().unwrap().write_all(b"go on\n").unwrap();
+    assert_eq!(player.ends().code(), Some(7));
+}
+
+#[test]
+fn in_the_end_any_of_them_ends_the_process() {
+    if is_child() {
+        let signals = Signals::install().unwrap();
+        signals.end_at_once();
+        say("at once");
+        loop {
+            sleep_until_ns(FOREVER);
+        }
+    }
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let mut player = Player::start("in_the_end_any_of_them_ends_the_process");
+        assert_eq!(player.hear(), "at once");
+        player.signal(signal);
+        assert_eq!(player.ends().code(), Some(128));
+    }
 }
 
 /// Under `nohup` SIGHUP stays ignored; a writer to a closed pipe gets an error and lives; SIGUSR1 keeps its meaning.

@@ -2,11 +2,18 @@
 //!
 //! The runs are of fio 3.33; what 3.42 writes in another way, and what we do on purpose, is listed in `Expected`.
 
-mod support;
+#[path = "support/fio.rs"]
+mod fio;
 
-use iostrata_report::text;
+use fio::Pair;
+use iostrata_report::{RenderOptions, text};
 use iostrata_result::RunResult;
-use support::fio::Pair;
+use jiff::tz::TimeZone;
+
+/// Under the name fio, dates in UTC.
+fn as_fio() -> RenderOptions {
+    RenderOptions { as_fio: true, time_zone: TimeZone::UTC }
+}
 
 /// fio's line in the form that ours has, or `None` if there can be no twin of it.
 fn expected(line: &str, run: &RunResult) -> Option<String> {
@@ -72,7 +79,7 @@ fn capped(ours: &str, theirs: &str, run: &RunResult) -> bool {
 fn compare(name: &str, output: &str) -> usize {
     let pair = Pair::parse(output);
     let run = pair.result();
-    let ours = text::render(&run, &support::as_fio());
+    let ours = text::render(&run, &as_fio());
     let (ours, theirs): (Vec<&str>, Vec<&str>) = (ours.lines().collect(), pair.text.lines().collect());
     assert_eq!(ours.len(), theirs.len(), "{name}: lines of\n{}\nagainst\n{}", ours.join("\n"), theirs.join("\n"));
     let mut compared = 0;

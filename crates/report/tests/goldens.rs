@@ -1,12 +1,40 @@
 //! Whole reports of results made by hand, in the corners of what a run can be.
 
-mod support;
-
 use iostrata_report::text::{self, BannerJob};
 use iostrata_report::{RenderOptions, fio_json};
 use iostrata_result::testing::{self, direction, tally, worker};
 use iostrata_result::{DiskUse, End, LatencyResult, Note, RunResult};
-use support::{as_fio, assert_golden, ours};
+use jiff::tz::TimeZone;
+use std::path::PathBuf;
+
+/// Under our own name, dates in UTC.
+fn ours() -> RenderOptions {
+    RenderOptions { as_fio: false, time_zone: TimeZone::UTC }
+}
+
+/// Under the name fio, dates in UTC.
+fn as_fio() -> RenderOptions {
+    RenderOptions { as_fio: true, time_zone: TimeZone::UTC }
+}
+
+/// Compares with `tests/goldens/NAME`; with UPDATE_GOLDENS in the environment it is written anew.
+#[track_caller]
+fn assert_golden(name: &str, actual: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/goldens").join(name);
+    if std::env::var_os("UPDATE_GOLDENS").is_some() {
+        std::fs::write(&path, actual).unwrap();
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    if golden != actual {
+        let at = golden.lines().zip(actual.lines()).take_while(|(left, right)| left == right).count();
+        panic!(
+            "{name} differs from line {} on\n  golden: {:?}\n  actual: {:?}\n(UPDATE_GOLDENS=1 writes it anew)",
+            at + 1,
+            golden.lines().nth(at),
+            actual.lines().nth(at)
+        );
+    }
+}
 
 /// Text and both kinds of JSON against their goldens; JSON must be valid whatever stands in it.
 #[track_caller]

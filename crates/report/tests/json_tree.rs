@@ -2,13 +2,17 @@
 
 #![allow(clippy::print_stdout, reason = "a skip must be seen")]
 
-mod support;
-
-use iostrata_report::fio_json;
+use iostrata_report::{RenderOptions, fio_json};
 use iostrata_result::derive::leaves::{FIO_JSON_LEAVES, Leaf, Scope, Source};
 use iostrata_result::{RunResult, derive, testing};
+use jiff::tz::TimeZone;
 use serde_json::Value;
 use std::path::PathBuf;
+
+/// Under our own name, dates in UTC.
+fn ours() -> RenderOptions {
+    RenderOptions { as_fio: false, time_zone: TimeZone::UTC }
+}
 
 /// All keys of a document in order, as paths. Keys that are values themselves (options, percentiles, bins) are left
 /// out, and of several items of an array only the first is looked at.
@@ -56,7 +60,7 @@ fn keys_and_their_order_are_those_of_fio_3_42() {
     let Some(samples) = samples() else { return };
     for (file, plus) in [("json_3.42.out", false), ("jsonplus_3.42.out", true)] {
         let theirs = tree(&parse(&std::fs::read_to_string(samples.join(file)).unwrap()));
-        let mut ours = tree(&parse(&fio_json::render(&testing::example(), plus, &support::ours())));
+        let mut ours = tree(&parse(&fio_json::render(&testing::example(), plus, &ours())));
         ours.retain(|path| !path.starts_with("/iostrata"));
         assert_eq!(ours, theirs, "{file}");
         assert!(theirs.len() > 150, "{file}");
@@ -82,7 +86,7 @@ fn whole_numbers_and_floats_are_those_of_fio_3_42() {
             .collect()
     };
     let theirs = std::fs::read_to_string(samples.join("json_3.42.out")).unwrap();
-    let ours = fio_json::render(&testing::example(), false, &support::ours());
+    let ours = fio_json::render(&testing::example(), false, &ours());
     let ours = kinds(&ours);
     for (key, kind) in kinds(&theirs).iter().filter(|(_, kind)| *kind != "string") {
         let same: Vec<_> = ours.iter().filter(|(ours, _)| ours == key).collect();
@@ -103,7 +107,7 @@ fn every_leaf_is_what_derive_says() {
 }
 
 fn compare_leaves(run: &RunResult) -> usize {
-    let document = parse(&fio_json::render(run, true, &support::ours()));
+    let document = parse(&fio_json::render(run, true, &ours()));
     let (reports, disks) = (derive::reports(run), derive::disks(run));
     let mut compared = 0;
     for row in FIO_JSON_LEAVES {

@@ -64,9 +64,9 @@ impl std::fmt::Debug for Refused {
 }
 
 /// What to say of a request that never came back.
-pub(crate) const NO_ANSWER: &str = "the device or its server does not answer; what was measured until then is reported, \
-                                    and latencies are lower bounds. Should this process stay, the kernel holds it until \
-                                    an answer comes: wake the server or end it";
+pub(crate) const NO_ANSWER: &str = "the device or its server does not answer; what was measured until then is \
+                                    reported, and latencies are lower bounds. Should this process stay, the kernel \
+                                    holds it until an answer comes: wake the server or end it";
 
 /// The system's words for an error, without Rust's "(os error N)".
 pub(crate) fn plain(error: &std::io::Error) -> String {

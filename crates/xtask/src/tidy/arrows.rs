@@ -16,7 +16,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("result", &["stats"]),
     ("run", &["spec", "device", "engine", "stats", "result", "os"]),
     ("report", &["result", "stats"]),
-    ("iostrata", &["os", "stats", "spec", "device", "engine", "result", "run", "report"]),
+    ("testkit", &["os"]),
+    ("iostrata", &["os", "stats", "spec", "device", "engine", "result", "run", "report", "testkit"]),
     ("xtask", &[]),
 ];
 

@@ -1,5 +1,4 @@
 //! What the tests of faults and signals share: a program that runs beside the test, and a disk server that fails.
-#![allow(dead_code, reason = "each test binary uses its own part")]
 
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -10,20 +9,20 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 use serde_json::Value;
 
-use super::{Folder, Loop, must, which};
+use crate::{Folder, Loop, must, which};
 
 /// How long anything here may take before the test gives up; nothing comes near it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A program that runs beside the test, in a process group of its own, with its output in files.
-pub(crate) struct Beside {
+pub struct Beside {
     child: Child,
     folder: PathBuf,
 }
 
 impl Beside {
     /// Starts it in a folder; its output goes to files beside that folder.
-    pub(crate) fn start(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str], folder: &Path) -> Beside {
+    pub fn start(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str], folder: &Path) -> Beside {
         let mut command = Command::new(program.as_ref());
         command.args(arguments).current_dir(folder).stdin(Stdio::null()).process_group(0);
         command.stdout(File::create(folder.with_extension("stdout")).unwrap());
@@ -36,13 +35,14 @@ impl Beside {
         Pid::from_child(&self.child)
     }
 
-    pub(crate) fn signal(&self, signal: Signal) {
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
         // It fails for a process that has ended, which the caller finds out by itself.
         let _ = kill_process(self.pid(), signal);
     }
 
     /// Whether the process has ended or begun to end (the kernel's `PF_EXITING`).
-    pub(crate) fn is_exiting(&self) -> bool {
+    pub fn is_exiting(&self) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
         let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
         let flags: u64 = fields.get(6).and_then(|flags| flags.parse().ok()).unwrap_or(4);
@@ -50,7 +50,7 @@ impl Beside {
     }
 
     /// Waits until one of its threads is named so: jobs name theirs.
-    pub(crate) fn wait_for_thread(&self, name: &str) {
+    pub fn wait_for_thread(&self, name: &str) {
         let tasks = PathBuf::from(format!("/proc/{}/task", self.child.id()));
         until(&format!("a thread named {name}"), || {
             let entries = std::fs::read_dir(&tasks).into_iter().flatten().flatten();
@@ -61,7 +61,7 @@ impl Beside {
     }
 
     /// Waits for its end.
-    pub(crate) fn end(mut self) -> Ended {
+    pub fn end(mut self) -> Ended {
         let mut status = None;
         until("the end of the process", || {
             status = self.child.try_wait().unwrap();
@@ -71,7 +71,7 @@ impl Beside {
     }
 
     /// Its end, if it comes within this time.
-    pub(crate) fn end_within(mut self, limit: Duration) -> Result<Ended, Beside> {
+    pub fn end_within(mut self, limit: Duration) -> Result<Ended, Beside> {
         let start = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -106,22 +106,26 @@ impl Drop for Beside {
 
 /// How a program ended.
 #[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) status: ExitStatus,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
+pub struct Ended {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
     /// A process of its group still runs.
-    pub(crate) left_behind: bool,
+    pub left_behind: bool,
 }
 
 impl Ended {
-    pub(crate) fn code(&self) -> Option<i32> {
+    /// The exit code; `None` if a signal ended it.
+    pub fn code(&self) -> Option<i32> {
         self.status.code()
     }
 }
 
 /// Waits until something is so; fails the test if it takes too long.
-pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
         assert!(start.elapsed() < PATIENCE, "waited in vain for {what}");
@@ -130,13 +134,13 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// A JSON file that is there; fails the test if it is not one whole document.
-pub(crate) fn whole_json(path: &Path) -> Option<Value> {
+pub fn whole_json(path: &Path) -> Option<Value> {
     let text = std::fs::read(path).ok()?;
     Some(serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
 /// One file of 64 MiB on a FUSE file system whose server fails or sleeps on demand: nbdkit behind nbdfuse.
-pub(crate) struct Server {
+pub struct Server {
     fuse: Child,
     kit: Pid,
     folder: Folder,
@@ -145,14 +149,15 @@ pub(crate) struct Server {
 
 impl Server {
     /// Why there can be none here.
-    pub(crate) fn missing() -> Option<&'static str> {
+    pub fn missing() -> Option<&'static str> {
         if which("nbdkit").is_none() || which("nbdfuse").is_none() {
             return Some("apt-get install nbdkit libnbd-bin");
         }
         (!super::is_root() || !Path::new("/dev/fuse").exists()).then_some("needs root and /dev/fuse")
     }
 
-    pub(crate) fn new(name: &str) -> Server {
+    /// Starts one; `name` keeps its files apart from those of others.
+    pub fn new(name: &str) -> Server {
         let folder = Folder::new(&format!("server-{name}"));
         let point = folder.path().join("mount");
         std::fs::create_dir(&point).unwrap();
@@ -168,28 +173,28 @@ impl Server {
     }
 
     /// The file that it serves.
-    pub(crate) fn file(&self) -> PathBuf {
+    pub fn file(&self) -> PathBuf {
         self.point.join("nbd")
     }
 
     /// From now on every request fails with EIO.
-    pub(crate) fn fail(&self) {
+    pub fn fail(&self) {
         File::create(self.folder.path().join("fail")).unwrap();
     }
 
     /// From now on no request is answered.
-    pub(crate) fn stop(&self) {
+    pub fn stop(&self) {
         kill_process(self.kit, Signal::STOP).unwrap();
     }
 
     /// From now on nothing is answered, not even what the file's size is.
-    pub(crate) fn stop_all(&self) {
+    pub fn stop_all(&self) {
         self.stop();
         kill_process(Pid::from_child(&self.fuse), Signal::STOP).unwrap();
     }
 
     /// Answers again, also what it was asked meanwhile.
-    pub(crate) fn wake(&self) {
+    pub fn wake(&self) {
         kill_process(Pid::from_child(&self.fuse), Signal::CONT).unwrap();
         kill_process(self.kit, Signal::CONT).unwrap();
     }
@@ -205,7 +210,7 @@ impl Drop for Server {
 }
 
 /// A loop device with sectors of this size.
-pub(crate) fn loop_of_sectors(name: &str, mebibytes: u64, sector_bytes: u32) -> Loop {
+pub fn loop_of_sectors(name: &str, mebibytes: u64, sector_bytes: u32) -> Loop {
     let image = Folder::new(&format!("sectors-{name}"));
     let path = image.path().join("image");
     File::create(&path).unwrap().set_len(mebibytes << 20).unwrap();
@@ -215,15 +220,16 @@ pub(crate) fn loop_of_sectors(name: &str, mebibytes: u64, sector_bytes: u32) -> 
 }
 
 /// A tmpfs of a few MiB; unmounted when dropped.
-pub(crate) struct Small(Folder);
+pub struct Small(Folder);
 
 impl Small {
-    pub(crate) fn new(name: &str, mebibytes: u32) -> Small {
+    /// A file system of so many MiB.
+    pub fn new(name: &str, mebibytes: u32) -> Small {
         Small::mount(name, "tmpfs", &format!("size={mebibytes}M"))
     }
 
     /// A ramfs instead: it knows no direct I/O.
-    pub(crate) fn ram(name: &str) -> Small {
+    pub fn ram(name: &str) -> Small {
         Small::mount(name, "ramfs", "mode=755")
     }
 
@@ -233,7 +239,8 @@ impl Small {
         Small(folder)
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Where it is mounted.
+    pub fn path(&self) -> &Path {
         self.0.path()
     }
 }

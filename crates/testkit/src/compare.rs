@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::lines::Check;
-use super::{Counts, Outcome};
+use crate::lines::Check;
+use crate::{Counts, Outcome};
 
 /// Everything in which the two outcomes differ, one sentence each.
 pub fn differences(check: Check, fio: &Outcome, ours: &Outcome) -> Vec<String> {

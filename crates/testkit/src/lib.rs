@@ -1,8 +1,10 @@
 //! What the tests of the program share: running it and the real fio, mounts that undo themselves, visible skips.
-#![allow(dead_code, unreachable_pub, reason = "each test binary uses its own part")]
+//!
+//! For tests only: a fault of the machine ends the test with a panic that names it.
+#![deny(missing_docs)]
 
 pub mod compare;
-pub(crate) mod faults;
+pub mod faults;
 pub mod lines;
 pub mod pairs;
 pub mod strace;
@@ -10,7 +12,7 @@ pub mod strace;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::Value;
 
@@ -18,7 +20,7 @@ use serde_json::Value;
 #[macro_export]
 macro_rules! skip {
     ($what:expr, $how:expr) => {{
-        eprintln!("SKIP: {} ({})", $what, $how);
+        $crate::say_skipped($what, $how);
         return;
     }};
 }
@@ -29,9 +31,32 @@ pub fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The program under test.
+/// The line of a skipped test; [`skip!`] prints it and returns.
+#[allow(clippy::print_stderr, reason = "the line is for whoever runs the tests")]
+pub fn say_skipped(what: impl std::fmt::Display, how: impl std::fmt::Display) {
+    eprintln!("SKIP: {what} ({how})");
+}
+
+/// The program under test: it lies beside the folder of the test programs.
 pub fn iostrata() -> &'static str {
-    env!("CARGO_BIN_EXE_iostrata")
+    static PROGRAM: OnceLock<String> = OnceLock::new();
+    PROGRAM.get_or_init(|| profile_folder().join("iostrata").display().to_string())
+}
+
+/// A folder for what the tests write, on the disk of the checkout.
+pub fn scratch() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = profile_folder().with_file_name("tmp");
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    })
+}
+
+/// `target/PROFILE`, from the test program in `target/PROFILE/deps`.
+fn profile_folder() -> PathBuf {
+    let program = std::env::current_exe().unwrap();
+    program.ancestors().nth(2).unwrap().to_path_buf()
 }
 
 /// The real fio, if it is installed.
@@ -91,11 +116,15 @@ impl Outcome {
 /// The counts of one job entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
+    /// The job's name.
     pub name: String,
+    /// Its reporting group.
     pub group: u64,
+    /// Its error: an errno, 0 for none.
     pub error: i64,
     /// Bytes and I/Os of read, write, trim.
     pub done: [(u64, u64); 3],
+    /// Syncs done.
     pub syncs: u64,
     /// The longest time that any direction was measured, milliseconds.
     pub runtime_ms: u64,
@@ -174,7 +203,7 @@ pub struct Folder(PathBuf);
 impl Folder {
     /// Below the build's scratch folder, on the disk of the checkout.
     pub fn new(name: &str) -> Folder {
-        Folder::below(Path::new(env!("CARGO_TARGET_TMPDIR")), name)
+        Folder::below(scratch(), name)
     }
 
     /// Below another folder, of a mount for instance.
@@ -185,6 +214,7 @@ impl Folder {
         Folder(path)
     }
 
+    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -212,11 +242,13 @@ impl Drop for Folder {
 
 /// A loop device over a sparse file; detached when dropped.
 pub struct Loop {
+    /// The device node.
     pub device: String,
     _image: Folder,
 }
 
 impl Loop {
+    /// A device of so many MiB.
     pub fn new(name: &str, mebibytes: u64) -> Loop {
         let image = Folder::new(name);
         let path = image.path().join("image");
@@ -255,6 +287,7 @@ impl Mount {
         Mount { point, _loop: device, _folder: folder }
     }
 
+    /// Where it is mounted.
     pub fn path(&self) -> &Path {
         &self.point
     }

@@ -14,8 +14,11 @@ const PLAIN_FLAGS: [&str; 4] = ["O_CLOEXEC", "O_LARGEFILE", "O_NOATIME", "O_TRUN
 /// One transfer of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Transfer {
+    /// A write, else a read.
     pub write: bool,
+    /// Byte offset in the file.
     pub offset: u64,
+    /// Bytes.
     pub len: u64,
 }
 
@@ -42,8 +45,9 @@ pub enum Step {
 pub struct Trace {
     /// By name below the folder, or full name of a device.
     pub files: BTreeMap<String, Story>,
-    /// The most requests that were in flight in the kernel's asynchronous I/O, and how many were at the end.
+    /// The most requests that were in flight in the kernel's asynchronous I/O.
     pub deepest: i64,
+    /// How many were in flight at the end.
     pub left: i64,
 }
 
