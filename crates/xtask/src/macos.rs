@@ -16,6 +16,9 @@ use crate::workspace::Workspace;
 
 const TARGET: &str = "aarch64-apple-darwin";
 
+/// A folder that is being filled: this, and the id of the process that does it.
+const PART: &str = "part-";
+
 /// Debian's compiler for its browsers, newer than its ordinary one; the library's source; and what they load.
 /// Two more carry their version in their name: see [`versioned_packages`].
 const PACKAGES: &[&str] = &[
@@ -87,8 +90,9 @@ fn toolchain() -> Result<PathBuf> {
     let whole = cache.join("toolchain");
     if !whole.exists() {
         std::fs::create_dir_all(&cache).with_context(|| format!("cannot make {}", cache.display()))?;
+        remove_abandoned(&cache)?;
         // Filled under a name of its own and renamed when whole: an interrupted download leaves nothing half-made.
-        let part = Part(cache.join(format!("part-{}", std::process::id())));
+        let part = Part(cache.join(format!("{PART}{}", std::process::id())));
         std::fs::create_dir(&part.0)?;
         fill(&part.0)?;
         let renamed = std::fs::rename(part.0.join("root"), &whole);
@@ -105,6 +109,19 @@ fn cache_folder() -> Result<PathBuf> {
         _ => bail!("neither XDG_CACHE_HOME nor HOME is set"),
     };
     Ok(base.join("iostrata-macos"))
+}
+
+/// Removes what a killed run left behind.
+fn remove_abandoned(cache: &Path) -> Result<()> {
+    for entry in std::fs::read_dir(cache)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let owner = name.strip_prefix(PART).map(|pid| Path::new("/proc").join(pid));
+        if owner.is_some_and(|process| !process.exists()) {
+            std::fs::remove_dir_all(entry.path()).with_context(|| format!("cannot remove {name}"))?;
+        }
+    }
+    Ok(())
 }
 
 /// A folder that goes away with this value.
@@ -174,6 +191,20 @@ mod tests {
             Suggests: libstd-rust-web-2\n";
         assert_eq!(versioned_packages(depends, "libstd-rust-web-"), ["libstd-rust-web-1.96"]);
         assert_eq!(versioned_packages("x\n  Depends: libllvm22\n  Depends: libllvm-doc\n", "libllvm"), ["libllvm22"]);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_a_killed_run_left_is_removed_and_what_a_running_one_fills_is_not() {
+        let cache = std::env::temp_dir().join(format!("xtask-cache-{}", std::process::id()));
+        // No process can have an id beyond the kernel's limit of 2^22.
+        let (dead, alive) = (cache.join("part-4194305"), cache.join(format!("part-{}", std::process::id())));
+        for folder in [&dead, &alive] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        remove_abandoned(&cache).unwrap();
+        assert!(!dead.exists() && alive.exists());
+        std::fs::remove_dir_all(cache).unwrap();
     }
 
     #[test]

@@ -20,7 +20,6 @@ const PACKAGES: &[Package] = &[
     Package { name: "valgrind", why: "callgrind counts instructions per I/O" },
     Package { name: "mount", why: "mount, losetup, swapon" },
     Package { name: "util-linux", why: "taskset, unshare, lsblk, blkid, mkswap" },
-    Package { name: "procps", why: "ps, for what tests say about processes left behind" },
     Package { name: "tzdata", why: "dates in other time zones" },
     Package { name: "e2fsprogs", why: "ext2, ext3, ext4: to measure on, and as content to recognise" },
     Package { name: "xfsprogs", why: "xfs: to measure on, and as content to recognise" },
