@@ -1,9 +1,10 @@
 //! What a person sees while a run goes on: banner, layout lines, the status line; and the document at its end.
 
-use iostrata_report::eta::{self, JobState, Row, Traffic};
+use iostrata_report::eta::{self, JobState, RateLimits, Row, Traffic};
 use iostrata_report::{RenderOptions, text};
 use iostrata_result::RunResult;
 use iostrata_run::{Event, Plan, Progress, Sink, State, WorkerPlan};
+use iostrata_spec::PerDirection;
 
 use crate::output::print;
 
@@ -22,6 +23,7 @@ pub(crate) struct Watch {
     next_newline_ns: u64,
     row: Row,
     workers: Vec<Traffics>,
+    limits: Option<RateLimits>,
     /// The document, once there is one.
     pub(crate) result: Option<Box<RunResult>>,
 }
@@ -44,6 +46,7 @@ impl Watch {
             next_newline_ns: newline_ns,
             row: Row::default(),
             workers: Vec::new(),
+            limits: None,
             result: None,
         }
     }
@@ -59,6 +62,7 @@ impl Watch {
 
     fn banner(&mut self, plan: &Plan) {
         self.workers = plan.workers.iter().map(traffics).collect();
+        self.limits = rate_limits(plan);
         if !self.normal {
             return;
         }
@@ -100,7 +104,7 @@ impl Watch {
         eta::Progress {
             running: progress.running,
             open_files: progress.open_files,
-            limits: None,
+            limits: self.limits,
             states: progress.states.iter().zip(&self.workers).map(|(state, worker)| letter(*state, *worker)).collect(),
             percent: progress.done.map(|share| share * 100.0),
             bytes_per_second: used(progress.bytes_per_second),
@@ -127,6 +131,25 @@ impl Sink for Watch {
             }
             Event::Done(result) => self.result = Some(result),
         }
+    }
+}
+
+/// What all jobs together are held to, for the status line.
+fn rate_limits(plan: &Plan) -> Option<RateLimits> {
+    let sum = |pick: fn(&iostrata_spec::Job) -> PerDirection<Option<u64>>| -> u64 {
+        let of = |worker: &WorkerPlan| {
+            let kind = worker.job.workload;
+            let used = [kind.reads, kind.writes, kind.trims];
+            let rates = pick(&worker.job).to_array();
+            rates.into_iter().zip(used).filter_map(|(rate, used)| rate.filter(|_| used)).sum::<u64>()
+        };
+        plan.workers.iter().map(of).sum()
+    };
+    let (bytes, iops) = (sum(|job| job.rate_bytes), sum(|job| job.rate_iops));
+    match (bytes, iops) {
+        (0, 0) => None,
+        (0, iops) => Some(RateLimits::Iops(0, iops)),
+        (bytes, _) => Some(RateLimits::Bytes(0, bytes)),
     }
 }
 

@@ -148,7 +148,7 @@ impl<'a> Run<'a> {
             start_unix_ms: unix_ms(),
             signal: None,
             faults: Vec::new(),
-            rates: Rates::default(),
+            rates: Rates::since(start_ns),
             next_progress_ns: context.progress_ns.map_or(NEVER, |interval| start_ns.saturating_add(interval)),
             abandon_at_ns: NEVER,
             context,

@@ -36,13 +36,17 @@ impl Progress {
 }
 
 /// Remembers the last look, to make rates of counts.
-#[derive(Default)]
 pub(crate) struct Rates {
     last_ns: u64,
     last: [(u64, u64); 3],
 }
 
 impl Rates {
+    /// Nothing was done before `now_ns`.
+    pub(crate) fn since(now_ns: u64) -> Self {
+        Rates { last_ns: now_ns, last: [(0, 0); 3] }
+    }
+
     /// Looks at all workers.
     pub(crate) fn progress(&mut self, plan: &Plan, lives: &[Arc<Live>], now_ns: u64) -> Progress {
         let mut totals = [(0, 0); 3];
@@ -59,9 +63,8 @@ impl Rates {
         let rate = |now: u64, before: u64| {
             (u128::from(now.saturating_sub(before)) * 1_000_000_000 / u128::from(elapsed_ns)) as u64
         };
-        let known = self.last_ns > 0;
         let per_second = |pick: fn((u64, u64)) -> u64| {
-            std::array::from_fn(|index| if known { rate(pick(totals[index]), pick(self.last[index])) } else { 0 })
+            std::array::from_fn(|index| rate(pick(totals[index]), pick(self.last[index])))
         };
         let shares: Vec<Option<(f64, Option<u64>)>> =
             plan.workers.iter().zip(lives).map(|(worker, live)| share_done(worker, live, now_ns)).collect();
