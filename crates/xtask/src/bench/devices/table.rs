@@ -64,9 +64,9 @@ pub(super) fn section(machine: &Machine, conditions: &Conditions, measured: &[Me
     let mut text = format!(
         "## On devices
 
-The same work on the same bytes: a file of {size} that fio laid out once ({disk}), named `file`, and a loop device with
-direct I/O over that file, named `loop`. Random blocks of 4 KiB with `direct=1`, not pinned to a core; each run in a
-session of its own, as Linux shares the processors among sessions first.
+The same work on the same bytes: a file of {size} that fio laid out once ({disk}),
+named `file`, and a loop device with direct I/O over that file, named `loop`. Random blocks of 4 KiB with `direct=1`,
+not pinned to a core; each run in a session of its own, as Linux shares the processors among sessions first.
 
 Each round runs iostrata once and fio twice, one second each, in an order drawn by lot, all three with the same
 `randseed`. \"iostrata / fio\" is the median over {rounds} rounds of the ratio of iostrata's run to the first of fio's
