@@ -41,7 +41,13 @@ struct Attached {
     /// The blocks in flight, for `aio_suspend`, and their slots, in the same order.
     waiting: Vec<*const libc::aiocb>,
     waiting_slots: Vec<SlotId>,
+    /// How many of them to wait for at once.
+    watched: usize,
 }
+
+/// The library registers a wait with each block of the list and wakes the caller for the first that ends. A short list
+/// costs less and lets several end for one wake-up; those of one file end in their order, so none is left out for long.
+const WATCHED_OF_ONE_FILE: usize = 8;
 
 /// What became of a request that was handed to the library.
 enum Started {
@@ -53,12 +59,13 @@ enum Started {
 }
 
 impl Attached {
-    fn new(slots: Arc<SlotArena>, depth: u32) -> Self {
+    fn new(slots: Arc<SlotArena>, depth: u32, files: usize) -> Self {
         Attached {
             blocks: (0..slots.slots()).map(|_| UnsafeCell::new(empty_block())).collect(),
             waiting: Vec::with_capacity(depth as usize),
             waiting_slots: Vec::with_capacity(depth as usize),
             flight: Flight::new(slots),
+            watched: if files == 1 { WATCHED_OF_ONE_FILE } else { usize::MAX },
         }
     }
 
@@ -121,8 +128,9 @@ impl Attached {
         while got < min && !over(until) {
             let timeout = remaining(until);
             let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+            let watched = self.waiting.len().min(self.watched) as i32;
             // SAFETY: the list is of blocks in flight; the timeout is a live local or none.
-            let answer = unsafe { libc::aio_suspend(self.waiting.as_ptr(), self.waiting.len() as i32, timeout) };
+            let answer = unsafe { libc::aio_suspend(self.waiting.as_ptr(), watched, timeout) };
             let failure = if answer == 0 { None } else { Some(errno()) };
             got += self.collect(done);
             match failure {
@@ -164,7 +172,7 @@ impl Engine for PosixAio {
     fn attach(&mut self, files: &FileTable, slots: Arc<SlotArena>, depth: u32) -> Result<Granted, EngineError> {
         self.files = files.clone();
         let (granted, note) = system::depth(depth);
-        self.attached = Some(Attached::new(slots, granted));
+        self.attached = Some(Attached::new(slots, granted, self.files.descriptors.len()));
         Ok(Granted { depth: granted, used: vec![system::IMPLEMENTATION.into()], notes: note.into_iter().collect() })
     }
 

@@ -42,6 +42,8 @@ pub(super) struct AsyncLoop {
     slow_calls: u32,
     /// When the batch was planned and its data was ready.
     ready_ns: u64,
+    /// Whether each request of the batch has a stamp of its own for that, because its data was made.
+    stamped_each: bool,
 }
 
 /// How many requests go down and come up together.
@@ -55,6 +57,8 @@ pub(super) struct BatchRules {
     pub(super) submit_given: bool,
     /// Requests to wait for when the queue is full.
     pub(super) reap_min: u32,
+    /// Completions to account for in one go at most (`iodepth_batch_complete_max`); others wait, as they do in fio.
+    pub(super) reap_max: u32,
     /// Once full, the queue runs down to this before it is filled again.
     pub(super) low: u32,
 }
@@ -72,6 +76,7 @@ impl BatchRules {
             submit: submit.clamp(1, depth),
             submit_given: job.batch_submit.is_some(),
             reap_min: job.batch_complete_min.unwrap_or(1).min(depth),
+            reap_max: job.batch_complete_max.or(job.batch_complete_min).map_or(depth, |count| count.clamp(1, depth)),
             low: job.depth_low.unwrap_or(depth).clamp(1, depth),
         }
     }
@@ -93,6 +98,7 @@ impl AsyncLoop {
             judged_calls: 0,
             slow_calls: 0,
             ready_ns: 0,
+            stamped_each: false,
         }
     }
 
@@ -153,14 +159,16 @@ impl AsyncLoop {
         debug_assert!(self.batch.is_empty());
         self.ready_ns = now_ns;
         let room = (self.rules.depth - self.in_flight).min(self.rules.submit) as usize;
-        while let Some(slot) = self.again.pop() {
-            self.batch.push(self.slots[slot as usize].io);
-            if self.batch.len() == room {
-                return Ok(());
-            }
+        if !self.again.is_empty() {
+            // They began long ago: their stamps stay.
+            self.stamped_each = true;
+            let first = self.again.len().saturating_sub(room);
+            self.batch.extend(self.again.drain(first..).map(|slot| self.slots[slot as usize].io));
+            return Ok(());
         }
         let mut start_ns = now_ns;
         let stamp_each = core.buffers.needs_work_per_io() && core.job.workload.writes;
+        self.stamped_each = stamp_each;
         while self.batch.len() < room {
             let (planned, due_ns) = match core.plan_next(start_ns) {
                 Plan::Io(planned, due_ns) => (planned, due_ns),
@@ -208,10 +216,19 @@ impl AsyncLoop {
             {
                 let _batch = core.live.lock.write();
                 core.live.submit_counts[batch_row(taken as u32)].add(1);
+                // The system takes a batch one after another: each request is stamped as if it had gone down alone, in
+                // a call of its share of the time. The last one's stamp is the return of the call.
+                let share_ns = after_ns.saturating_sub(now_ns) / (taken as u64).max(1);
+                let mut left = taken as u64;
                 for io in &self.batch[sent..sent + taken] {
                     self.in_flight += 1;
                     core.live.depth_counts[depth_row(self.in_flight)].add(1);
-                    self.slots[io.slot as usize].issue_ns = after_ns;
+                    let slot = &mut self.slots[io.slot as usize];
+                    left -= 1;
+                    slot.issue_ns = after_ns - share_ns * left;
+                    if !self.stamped_each {
+                        slot.start_ns = slot.issue_ns - share_ns;
+                    }
                 }
             }
             core.live.in_flight.store(self.in_flight, Relaxed);
@@ -300,8 +317,9 @@ impl AsyncLoop {
     fn account<C: Clock>(&mut self, core: &mut Core<'_, C>, now_ns: u64) {
         let live = core.live;
         let _batch = live.lock.write();
-        live.complete_counts[batch_row(self.completions.len() as u32)].add(1);
-        for completion in self.completions.drain(..) {
+        let count = self.completions.len().min(self.rules.reap_max as usize);
+        live.complete_counts[batch_row(count as u32)].add(1);
+        for completion in self.completions.drain(..count) {
             self.in_flight -= 1;
             let slot = &mut self.slots[completion.slot as usize];
             match core.account(slot, completion.result, now_ns) {

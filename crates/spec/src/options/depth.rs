@@ -12,6 +12,10 @@ const BATCHES: Status = Status::Differs(
     "as fio when given; when not, I/Os whose slots came free together may go down together, at most 8 a call",
 );
 
+const REAPS: Status = Status::Differs(
+    "unless it or the minimum is given, all completions that are there are taken at once, where fio takes one",
+);
+
 pub(super) static OPTIONS: &[OptionSpec] = &[
     row(
         "ioengine",
@@ -70,6 +74,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "As the \
         minimum unless given.",
     )
+    .status(REAPS)
     .access(int!(some job.batch_complete_max)),
     row(
         "iodepth_low",
