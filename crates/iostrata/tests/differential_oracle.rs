@@ -12,14 +12,23 @@ use iostrata_testkit::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
 use iostrata_testkit::strace::{Step, Story, Trace, Transfer, trace};
 use iostrata_testkit::{Folder, Loop, alone, fio, iostrata, is_root, run, which};
 
-/// Both under strace, each in a fresh folder.
+/// Both under strace, each in a fresh folder, one after the other on a device and else at once.
 fn both(given: &[(&str, u64)], words: &[&str], device: Option<&str>) -> (Trace, Trace) {
-    let one = |program: &Path| {
-        let folder = Folder::new("traced");
+    let one = |program: &Path, name: &str| {
+        let folder = Folder::new(name);
         given.iter().for_each(|(name, bytes)| folder.give(name, *bytes));
         trace(program, words, folder.path(), device)
     };
-    (one(&fio().expect("the caller looked for fio")), one(Path::new(iostrata())))
+    let fio = fio().expect("the caller looked for fio");
+    let (theirs, ours) = (|| one(&fio, "traced-fio"), || one(Path::new(iostrata()), "traced-ours"));
+    if device.is_some() {
+        return (theirs(), ours());
+    }
+    std::thread::scope(|scope| {
+        let theirs = scope.spawn(theirs);
+        let ours = ours();
+        (theirs.join().expect("fio was traced"), ours)
+    })
 }
 
 /// Whether the kernel sees what the line does in one order: files that several workers use have none, a short file is

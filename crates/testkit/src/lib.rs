@@ -122,8 +122,8 @@ pub struct Counts {
     pub group: u64,
     /// Its error: an errno, 0 for none.
     pub error: i64,
-    /// Bytes and I/Os of read, write, trim.
-    pub done: [(u64, u64); 3],
+    /// Bytes and I/Os of read, write, trim, and of all in one where the job reports so.
+    pub done: [(u64, u64); 4],
     /// Syncs done.
     pub syncs: u64,
     /// The longest time that any direction was measured, milliseconds.
@@ -132,7 +132,7 @@ pub struct Counts {
 
 impl Counts {
     fn of(job: &Value, real_fio: bool) -> Counts {
-        const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
+        const DIRECTIONS: [&str; 4] = ["read", "write", "trim", "mixed"];
         let number = |direction: &str, key: &str| job[direction][key].as_u64().unwrap_or(0);
         // fio 3.33 counts an fdatasync as a short read.
         let misplaced = if real_fio { number("read", "short_ios") } else { 0 };
