@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use iostrata_testkit::compare::{close, differences};
 use iostrata_testkit::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
 use iostrata_testkit::pairs::all_pairs;
-use iostrata_testkit::{Folder, Loop, Mount, Outcome, alone, fio, iostrata, is_root, measure, which};
+use iostrata_testkit::{Folder, Loop, Mount, Outcome, alone, fio, iostrata, is_root, measure, some_at_once, which};
 
 const ENGINES: [&str; 6] = ["null", "psync", "sync", "libaio", "posixaio", "io_uring"];
 const WORKLOADS: [&str; 5] = ["read", "write", "randread", "randwrite", "randrw"];
@@ -21,31 +21,15 @@ const DEPTHS: [&str; 2] = ["1", "32"];
 const ATTEMPTS: u32 = 3;
 
 /// Both programs run it, each in a fresh folder of its own with the given files in it.
-fn both(parent: &Path, given: &[(&str, u64)], words: &[&str], how: How) -> (Outcome, Outcome) {
-    let fio = fio().expect("the caller looked for fio");
-    let one = |program: &Path, name: &str| {
-        let folder = Folder::below(parent, name);
+fn both(parent: &Path, given: &[(&str, u64)], words: &[&str]) -> (Outcome, Outcome) {
+    let one = |program: &Path| {
+        let folder = Folder::below(parent, "run");
         for (name, bytes) in given {
             folder.give(name, *bytes);
         }
         measure(program, words, folder.path())
     };
-    let (theirs, ours) = (|| one(&fio, "fio"), || one(Path::new(iostrata()), "ours"));
-    match how {
-        How::InTurn => (theirs(), ours()),
-        How::Together => std::thread::scope(|scope| {
-            let theirs = scope.spawn(theirs);
-            let ours = ours();
-            (theirs.join().expect("fio was run"), ours)
-        }),
-    }
-}
-
-/// Whether the two programs run one after the other, where they would disturb each other, or at once, to save time.
-#[derive(Clone, Copy)]
-enum How {
-    InTurn,
-    Together,
+    (one(&fio().expect("the caller looked for fio")), one(Path::new(iostrata())))
 }
 
 fn scratch() -> PathBuf {
@@ -57,8 +41,7 @@ fn try_line(line: &Line) -> Option<String> {
     let words = line.words();
     let mut found = Vec::new();
     for _ in 0..ATTEMPTS {
-        let how = if matches!(line.check, Check::Time(_)) { How::InTurn } else { How::Together };
-        let (fio, ours) = both(&scratch(), line.given, &words, how);
+        let (fio, ours) = both(&scratch(), line.given, &words);
         found = differences(line.check, &fio, &ours);
         let Check::Time(percent) = line.check else { break };
         for (fio, ours) in fio.counts().iter().zip(&ours.counts()) {
@@ -78,7 +61,9 @@ fn try_all(lines: &[Line]) {
     if fio().is_none() {
         iostrata_testkit::skip!("comparing with fio", "apt-get install fio");
     }
-    let failures: Vec<String> = lines.iter().filter_map(try_line).collect();
+    let timed = lines.iter().any(|line| matches!(line.check, Check::Time(_)));
+    let found = if timed { lines.iter().map(try_line).collect() } else { some_at_once(lines, try_line) };
+    let failures: Vec<String> = found.into_iter().flatten().collect();
     assert!(failures.is_empty(), "{} of {} lines differ:\n{}", failures.len(), lines.len(), failures.join("\n"));
 }
 
@@ -129,8 +114,7 @@ fn every_pair_of_engine_workload_target_caching_and_depth_agrees_with_fio() {
             DEPTHS[depth],
         );
         let words: Vec<&str> = line.split_whitespace().collect();
-        let how = if target == 3 { How::InTurn } else { How::Together };
-        let (fio, ours) = both(folders[target], &[], &words, how);
+        let (fio, ours) = both(folders[target], &[], &words);
         let check = if WORKLOADS[workload] == "randrw" { Check::Mix(50) } else { Check::Exact };
         let found = differences(check, &fio, &ours);
         if !found.is_empty() {
@@ -186,15 +170,13 @@ fn the_job_files_of_the_corpus_do_what_they_do_in_fio() {
     files.retain(|path| path.extension().is_some_and(|extension| extension == "fio"));
     files.sort();
     assert!(files.len() >= 60, "{} job files", files.len());
-    let mut failures = Vec::new();
-    for file in &files {
+    let try_file = |file: &PathBuf| {
         let check = check_of(&std::fs::read_to_string(file).unwrap());
-        let (fio, ours) = both(&scratch(), &[], &[file.to_str().unwrap()], How::Together);
+        let (fio, ours) = both(&scratch(), &[], &[file.to_str().unwrap()]);
         let found = differences(check, &fio, &ours);
-        if !found.is_empty() {
-            failures.push(format!("{}:\n    {}", file.display(), found.join("\n    ")));
-        }
-    }
+        (!found.is_empty()).then(|| format!("{}:\n    {}", file.display(), found.join("\n    ")))
+    };
+    let failures: Vec<String> = some_at_once(&files, try_file).into_iter().flatten().collect();
     assert!(failures.is_empty(), "{} of {} differ:\n{}", failures.len(), files.len(), failures.join("\n"));
 }
 
@@ -205,7 +187,7 @@ fn sizes_of_files_are_drawn_from_their_range_and_size_bounds_the_bytes() {
         iostrata_testkit::skip!("comparing with fio", "apt-get install fio");
     }
     let words = ["--name=j", "--rw=write", "--filesize=16k-64k", "--nrfiles=10", "--size=160k", "--randseed=7"];
-    let (fio, ours) = both(&scratch(), &[], &words, How::Together);
+    let (fio, ours) = both(&scratch(), &[], &words);
     assert_eq!(ours.counts()[0].done, fio.counts()[0].done);
     for outcome in [&fio, &ours] {
         assert_eq!(outcome.files.len(), 10, "{:?}", outcome.files);
@@ -213,7 +195,7 @@ fn sizes_of_files_are_drawn_from_their_range_and_size_bounds_the_bytes() {
         assert!(outcome.files.iter().all(|(_, bytes)| fits(*bytes)), "{:?}", outcome.files);
         assert!(outcome.files.iter().any(|(_, bytes)| *bytes != outcome.files[0].1), "{:?}", outcome.files);
     }
-    let again = both(&scratch(), &[], &words, How::Together).1;
+    let again = both(&scratch(), &[], &words).1;
     assert_eq!(again.files, ours.files, "the same seed draws the same sizes");
 }
 

@@ -10,25 +10,16 @@ use std::path::{Path, PathBuf};
 
 use iostrata_testkit::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
 use iostrata_testkit::strace::{Step, Story, Trace, Transfer, trace};
-use iostrata_testkit::{Folder, Loop, alone, fio, iostrata, is_root, run, which};
+use iostrata_testkit::{Folder, Loop, alone, fio, iostrata, is_root, run, some_at_once, which};
 
-/// Both under strace, each in a fresh folder, one after the other on a device and else at once.
+/// Both under strace, each in a fresh folder.
 fn both(given: &[(&str, u64)], words: &[&str], device: Option<&str>) -> (Trace, Trace) {
-    let one = |program: &Path, name: &str| {
-        let folder = Folder::new(name);
+    let one = |program: &Path| {
+        let folder = Folder::new("traced");
         given.iter().for_each(|(name, bytes)| folder.give(name, *bytes));
         trace(program, words, folder.path(), device)
     };
-    let fio = fio().expect("the caller looked for fio");
-    let (theirs, ours) = (|| one(&fio, "traced-fio"), || one(Path::new(iostrata()), "traced-ours"));
-    if device.is_some() {
-        return (theirs(), ours());
-    }
-    std::thread::scope(|scope| {
-        let theirs = scope.spawn(theirs);
-        let ours = ours();
-        (theirs.join().expect("fio was traced"), ours)
-    })
+    (one(&fio().expect("the caller looked for fio")), one(Path::new(iostrata())))
 }
 
 /// Whether the kernel sees what the line does in one order: files that several workers use have none, a short file is
@@ -110,17 +101,15 @@ fn try_all<'a>(lines: impl Iterator<Item = &'a Line>) {
     if fio().is_none() || which("strace").is_none() {
         iostrata_testkit::skip!("watching fio and iostrata by strace", "apt-get install fio strace");
     }
-    let mut failures = Vec::new();
-    let mut count = 0;
-    for line in lines.filter(|line| has_one_order(line)) {
-        count += 1;
+    let lines: Vec<&Line> = lines.filter(|line| has_one_order(line)).collect();
+    let count = lines.len();
+    let try_line = |line: &&Line| {
         let words = line.words();
         let (fio, ours) = both(line.given, &words, None);
         let found = differences(line, &fio, &ours);
-        if !found.is_empty() {
-            failures.push(format!("{}: {}\n    {}", line.about, words.join(" "), found.join("\n    ")));
-        }
-    }
+        (!found.is_empty()).then(|| format!("{}: {}\n    {}", line.about, words.join(" "), found.join("\n    ")))
+    };
+    let failures: Vec<String> = some_at_once(&lines, try_line).into_iter().flatten().collect();
     assert!(failures.is_empty(), "{} of {count} lines differ:\n{}", failures.len(), failures.join("\n"));
     assert!(count >= 10, "only {count} lines were looked at");
 }
