@@ -66,6 +66,13 @@ fn job_differences(check: Check, fio: &Counts, ours: &Counts) -> Vec<String> {
                 unlikely_share(ours.done[0].1, ours.ios(), percent).map(|text| format!("{}: {text}", fio.name)),
             );
         }
+        Check::Ends => {}
+        Check::Tossed => {
+            let block = fio.done.iter().chain(&ours.done).map(|(bytes, ios)| bytes / ios.max(&1)).max().unwrap_or(0);
+            if ours.bytes().abs_diff(fio.bytes()) > block || unlikely_pair(ours, fio) {
+                found.push(format!("{}: bytes and I/Os {:?} for fio's {:?}", fio.name, ours.done, fio.done));
+            }
+        }
         Check::Time(_) => {
             let used = |job: &Counts| job.done.map(|(bytes, ios)| (bytes > 0, ios > 0));
             if used(ours) != used(fio) {
@@ -83,6 +90,14 @@ pub fn unlikely_share(count: u64, all: u64, percent: u32) -> Option<String> {
     let allowed = 5.0 * (all_f * chance * (1.0 - chance)).sqrt();
     let off = (count as f64 - expected).abs();
     (off > allowed).then(|| format!("{count} reads of {all}, expected {expected:.0} ± {allowed:.0}"))
+}
+
+/// Whether two shares of reads are too far apart for the same chance: five standard deviations of their difference.
+fn unlikely_pair(ours: &Counts, fio: &Counts) -> bool {
+    let (own, theirs) = (ours.ios().max(1) as f64, fio.ios().max(1) as f64);
+    let share = (ours.done[0].1 + fio.done[0].1) as f64 / (own + theirs);
+    let deviation = (share * (1.0 - share) * (1.0 / own + 1.0 / theirs)).sqrt();
+    (ours.done[0].1 as f64 / own - fio.done[0].1 as f64 / theirs).abs() > 5.0 * deviation
 }
 
 /// Whether a time is within some percent of fio's.

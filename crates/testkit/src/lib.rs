@@ -12,6 +12,7 @@ pub mod strace;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::Value;
@@ -29,6 +30,26 @@ macro_rules! skip {
 pub fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Does the work for every item, some of them at once: fio spends most of its start asleep. The answers are in order.
+pub fn some_at_once<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    const AT_ONCE: usize = 4;
+    let next = AtomicUsize::new(0);
+    let mut answers: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let take = || {
+            let mut answers = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Relaxed);
+                let Some(item) = items.get(index) else { return answers };
+                answers.push((index, work(item)));
+            }
+        };
+        let threads: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(take)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("the work panicked")).collect()
+    });
+    answers.sort_by_key(|(index, _)| *index);
+    answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
 /// The line of a skipped test; [`skip!`] prints it and returns.
@@ -122,8 +143,8 @@ pub struct Counts {
     pub group: u64,
     /// Its error: an errno, 0 for none.
     pub error: i64,
-    /// Bytes and I/Os of read, write, trim.
-    pub done: [(u64, u64); 3],
+    /// Bytes and I/Os of read, write, trim, and of all in one where the job reports so.
+    pub done: [(u64, u64); 4],
     /// Syncs done.
     pub syncs: u64,
     /// The longest time that any direction was measured, milliseconds.
@@ -132,7 +153,7 @@ pub struct Counts {
 
 impl Counts {
     fn of(job: &Value, real_fio: bool) -> Counts {
-        const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
+        const DIRECTIONS: [&str; 4] = ["read", "write", "trim", "mixed"];
         let number = |direction: &str, key: &str| job[direction][key].as_u64().unwrap_or(0);
         // fio 3.33 counts an fdatasync as a short read.
         let misplaced = if real_fio { number("read", "short_ios") } else { 0 };
@@ -208,7 +229,8 @@ impl Folder {
 
     /// Below another folder, of a mount for instance.
     pub fn below(parent: &Path, name: &str) -> Folder {
-        let path = parent.join(format!("{name}-{}", std::process::id()));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let path = parent.join(format!("{name}-{}-{}", std::process::id(), COUNT.fetch_add(1, Relaxed)));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)

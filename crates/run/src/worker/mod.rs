@@ -17,7 +17,7 @@ use iostrata_engine::virtual_time::World;
 use iostrata_engine::{EngineConfig, EngineError, Granted, Instance, SlotArena};
 use iostrata_os::signals;
 use iostrata_os::thread::{Waker, current_tid, pin_current, set_nice_current, thread_usage};
-use iostrata_spec::{CpuPolicy, Seed};
+use iostrata_spec::{CpuPolicy, Job, Seed};
 
 use self::async_loop::{AsyncLoop, BatchRules};
 use self::core::{Core, PassEnd};
@@ -244,9 +244,7 @@ fn reopen<C: Clock>(
     if birth.plan.engine.caps.diskless {
         return Ok(());
     }
-    if core.job.fsync_on_close && core.job.workload.writes {
-        core.files.sync(&birth.plan, core.live)?;
-    }
+    sync_at_end(core.job, &birth.plan, core.live, &core.files)?;
     core.files = OpenFiles::default();
     core.files = OpenFiles::open(&birth.plan, &birth.guard)?;
     attach(instance, &core.files, &birth.plan, &core.arena, depth)
@@ -268,12 +266,21 @@ fn attach(
     }
 }
 
+/// The syncs of `end_fsync` and `fsync_on_close`: both come at the end of each pass, as in fio.
+fn sync_at_end(job: &Job, plan: &WorkerPlan, live: &Live, files: &OpenFiles) -> Result<(), RunError> {
+    if !(job.end_fsync || job.fsync_on_close) || !job.workload.writes {
+        return Ok(());
+    }
+    let state = live.state();
+    live.set_state(State::Syncing);
+    files.sync(plan, live)?;
+    live.set_state(state);
+    Ok(())
+}
+
 fn put_away(plan: &WorkerPlan, live: &Live, files: OpenFiles) -> Result<(), RunError> {
     let job = &plan.job;
-    if (job.end_fsync || job.fsync_on_close) && job.workload.writes {
-        live.set_state(State::Syncing);
-        files.sync(plan, live)?;
-    }
+    sync_at_end(job, plan, live, &files)?;
     live.set_state(State::Finishing);
     drop(files);
     if job.unlink && !plan.engine.caps.diskless {
