@@ -37,7 +37,11 @@ fn fails(arguments: &[&str], data: &Path, errno: i64, words: &[&str]) -> Value {
     let _ = std::fs::remove_file(data.join("made.0.0"));
     if let Some(fio) = fio() {
         let judge = measure(fio, arguments, folder);
-        assert_eq!((judge.code, judge.counts()[0].error), (1, errno), "fio, {arguments:?}: {}", judge.stderr);
+        assert_eq!(judge.code, 1, "fio, {arguments:?}: {}", judge.stderr);
+        // fio 3.33 with posixaio does not always survive errors: an assertion of its own fails.
+        if !judge.stderr.contains("got signal") {
+            assert_eq!(judge.counts()[0].error, errno, "fio, {arguments:?}: {}", judge.stderr);
+        }
         let _ = std::fs::remove_file(data.join("made.0.0"));
     }
     outcome.json.unwrap()

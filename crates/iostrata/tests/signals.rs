@@ -203,6 +203,44 @@ fn an_interrupt_at_any_moment_ends_the_run_in_order() {
 }
 
 #[test]
+fn a_layout_that_is_interrupted_leaves_no_half_of_a_file() {
+    const BEFORE: &[u8] = &[7; 5000];
+    const WHOLE: u64 = 32 << 20;
+    // Without preallocation a file that is not full yet has holes.
+    let words = "--name=t --rw=read --bs=64k --size=32m --io_size=64k --fallocate=none --save=s.json --output=o.txt";
+    let words: Vec<String> = words.split(' ').map(Into::into).collect();
+    let life = measure_life(place(1), "layout", &words);
+    let undone = AtomicUsize::new(0);
+    side_by_side(place(1), "layout", 24, |index, folder| {
+        let data = folder.path().join("t.0.0");
+        let grows = index % 2 == 0;
+        if grows {
+            std::fs::write(&data, BEFORE).unwrap();
+        }
+        let begin = Instant::now();
+        let beside = start(&words, folder.path());
+        let after = life.mul_f64((index as f64 + 0.5) / 24.0);
+        std::thread::sleep(after.saturating_sub(begin.elapsed()));
+        beside.signal(Signal::INT);
+        let ended = beside.end_within(PROMISE).unwrap_or_else(|_| panic!("still there {PROMISE:?} after {after:?}"));
+        let metadata = std::fs::metadata(&data);
+        let bytes = metadata.as_ref().map_or(0, |metadata| metadata.len());
+        if bytes == WHOLE {
+            assert!(metadata.unwrap().blocks() * 512 >= WHOLE, "after {after:?}: half of a file");
+        } else {
+            assert_eq!(ended.code(), Some(128), "{}", ended.stderr);
+            assert_eq!(bytes, if grows { BEFORE.len() as u64 } else { 0 }, "after {after:?}");
+            assert_eq!(data.exists(), grows, "after {after:?}");
+            undone.fetch_add(1, Relaxed);
+        }
+        if grows {
+            assert_eq!(std::fs::read(&data).unwrap()[..BEFORE.len()], *BEFORE, "after {after:?}: bytes from before");
+        }
+    });
+    assert!(undone.into_inner() > 0, "no signal came before the file was whole");
+}
+
+#[test]
 fn termination_and_hang_up_do_the_same() {
     for signal in [Signal::TERM, Signal::HUP] {
         for (number, engine) in ENGINES.iter().enumerate() {
