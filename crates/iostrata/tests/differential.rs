@@ -1,9 +1,9 @@
 //! The same jobs in iostrata and in the real fio: what both did must agree.
 //!
-//! Known differences, all deliberate: fio 3.33 counts an fdatasync as a short read (3.42 does not, and we do not); which
-//! I/Os of a random mix are reads, and what sizes a range of `filesize` gives, is a matter of each program's random
-//! numbers; where directions have different block sizes, fio's random map lets blocks overlap and ends a pass long before
-//! all is covered, while ours covers each byte once.
+//! Known differences, all deliberate: fio 3.33 counts an fdatasync as a short read (3.42 does not, and we do not);
+//! which I/Os of a random mix are reads, and what sizes a range of `filesize` gives, is a matter of each program's
+//! random numbers; where directions have different block sizes, fio's random map lets blocks overlap and ends a pass
+//! long before all is covered, while ours covers each byte once.
 
 use std::path::{Path, PathBuf};
 

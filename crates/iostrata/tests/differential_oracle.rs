@@ -3,8 +3,8 @@
 //!
 //! Left out of the comparison, all deliberate: fio unlinks a file before it makes it anew and opens it with O_TRUNC
 //! (our layout never destroys: it appends), fio opens a block device once more to look at it, and with O_NOATIME, we
-//! open it once more to claim it and to read what is on it; between two loops fio opens the files once more for the syncs
-//! of end_fsync and fsync_on_close, without any I/O.
+//! open it once more to claim it and to read what is on it; between two loops fio opens the files once more for the
+//! syncs of end_fsync and fsync_on_close, without any I/O.
 
 use std::path::{Path, PathBuf};
 

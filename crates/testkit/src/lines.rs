@@ -20,8 +20,8 @@ pub enum Check {
     /// A toss decides each I/O's direction: the totals agree, and our share of reads lies within five standard
     /// deviations of this many percent.
     Mix(u32),
-    /// Tosses decide each I/O's direction, with a chance that is not known here: the bytes agree but for a block, and the
-    /// shares of reads lie within five standard deviations of each other.
+    /// Tosses decide each I/O's direction, with a chance that is not known here: the bytes agree but for a block, and
+    /// the shares of reads lie within five standard deviations of each other.
     Tossed,
     /// The run's time ends it, or its pace: exit code, errors, files, directions used, and the measured time within
     /// this many percent of fio's.
