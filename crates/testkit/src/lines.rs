@@ -250,6 +250,7 @@ pub const TIMED: &[Line] = &[
     ),
     time("runtime cuts", 10, "--rw=read --size=1m --rate=256k --runtime=1"),
     time("ramp_time", 10, "--rw=randread --size=256k --time_based --runtime=1 --ramp_time=1"),
+    time("ramp_time above the run's time", 25, "--rw=read --size=256k --rate=512k --ramp_time=20"),
     time("rate", 15, "--rw=read --size=512k --rate=512k"),
     time("rate of each direction", 15, "--rw=rw --size=512k --rate=256k,256k"),
     time("rate_iops", 15, "--rw=write --size=512k --rate_iops=128"),

@@ -166,6 +166,10 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     let result = passes(birth, &mut core, instance, granted.depth, ending);
     let end_ns = clock.now_ns();
     live.end_ns.store(end_ns, Relaxed);
+    if live.measure_start_ns.load(Relaxed) == 0 {
+        // Its ramp never ended: what it did counts from its start, as in fio.
+        live.measure_start_ns.store(start_ns, Relaxed);
+    }
     if !plan.engine.caps.virtual_time {
         ending.usage = thread_usage() - core.usage_start;
     }
