@@ -40,7 +40,10 @@ impl Drop for Player {
 
 impl Player {
     fn start(test: &str) -> Player {
-        let mut child = Command::new(std::env::current_exe().unwrap())
+        // SIGHUP is ignored in whatever runs under `nohup`, these tests perhaps.
+        let mut child = Command::new("env")
+            .arg("--default-signal=HUP")
+            .arg(std::env::current_exe().unwrap())
             .args([test, "--exact", "--nocapture"])
             .env(PART, "child")
             .stdin(Stdio::piped())

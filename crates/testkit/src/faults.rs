@@ -21,9 +21,11 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Starts it in a folder; its output goes to files beside that folder.
+    /// Starts it in a folder; its output goes to files beside that folder. It hears SIGHUP even if these tests run under
+    /// `nohup`.
     pub fn start(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str], folder: &Path) -> Beside {
-        let mut command = Command::new(program.as_ref());
+        let mut command = Command::new("env");
+        command.args(["--default-signal=HUP", "--block-signal=HUP"]).arg(program.as_ref());
         command.args(arguments).current_dir(folder).stdin(Stdio::null()).process_group(0);
         command.stdout(File::create(folder.with_extension("stdout")).unwrap());
         command.stderr(File::create(folder.with_extension("stderr")).unwrap());
