@@ -146,6 +146,35 @@ fn thinktime_spin_is_a_part_of_the_think_time() {
     panic!("{} ms with spinning, {} ms without", times.0, times.1);
 }
 
+#[test]
+fn buffers_hold_zeros_the_same_bytes_or_new_ones_as_in_fio() {
+    let _alone = alone();
+    let Some(fio) = fio() else { iostrata_testkit::skip!("comparing with fio", "apt-get install fio") };
+    // Different blocks among the 64 of the file that one buffer wrote.
+    let blocks = |program: &Path, option: &str| {
+        let folder = Folder::new("buffers");
+        let words = ["--name=j", "--rw=write", "--size=256k", "--filename=data", option];
+        assert_eq!(measure(program, &words, folder.path()).code, 0, "{option}");
+        let data = std::fs::read(folder.path().join("data")).unwrap();
+        let different: std::collections::HashSet<&[u8]> = data.chunks(4096).collect();
+        let zeros = data.iter().filter(|byte| **byte == 0).count();
+        // Random bytes are zero one time in 256.
+        (
+            different.len(),
+            if zeros == data.len() {
+                "zeros"
+            } else if zeros < data.len() / 64 {
+                "random"
+            } else {
+                "mixed"
+            },
+        )
+    };
+    for option in ["--zero_buffers", "--scramble_buffers=0", "--scramble_buffers=1", "--refill_buffers"] {
+        assert_eq!(blocks(Path::new(iostrata()), option), blocks(&fio, option), "{option}: ours left, fio's right");
+    }
+}
+
 /// What must agree for a job file of the corpus, by what is in it.
 fn check_of(text: &str) -> Check {
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));

@@ -190,6 +190,27 @@ fn a_short_file_is_appended_to_and_its_bytes_stay() {
 }
 
 #[test]
+fn a_seed_repeats_its_offsets_and_no_seed_does_not() {
+    let _alone = alone();
+    if which("strace").is_none() {
+        iostrata_testkit::skip!("watching iostrata by strace", "apt-get install strace");
+    }
+    let offsets = |option: &str| {
+        let folder = Folder::new("seeds");
+        folder.give("data", 1 << 20);
+        let words = ["--name=j", "--rw=randread", "--filename=data", option];
+        let seen = trace(Path::new(iostrata()), &words, folder.path(), None);
+        seen.files["data"].transfers.iter().map(|transfer| transfer.offset).collect::<Vec<u64>>()
+    };
+    for option in ["--randrepeat=1", "--randseed=5"] {
+        assert_eq!(offsets(option), offsets(option), "{option}");
+    }
+    assert_ne!(offsets("--randseed=5"), offsets("--randseed=6"));
+    // 256 blocks in the same order by chance: one time in 256!.
+    assert_ne!(offsets("--randrepeat=0"), offsets("--randrepeat=0"));
+}
+
+#[test]
 fn the_syncs_of_the_end_come_at_the_end_of_each_loop() {
     let _alone = alone();
     if which("strace").is_none() {
