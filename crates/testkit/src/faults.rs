@@ -21,8 +21,8 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Starts it in a folder; its output goes to files beside that folder. It hears SIGHUP even if these tests run under
-    /// `nohup`.
+    /// Starts it in a folder; its output goes to files beside that folder. It hears SIGHUP even if these tests run
+    /// under `nohup`.
     pub fn start(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str], folder: &Path) -> Beside {
         let mut command = Command::new("env");
         command.args(["--default-signal=HUP", "--block-signal=HUP"]).arg(program.as_ref());
