@@ -160,7 +160,9 @@ impl Attached {
         } else {
             match self.ring.unsubmitted() {
                 0 => return Ok(()),
-                waiting => self.ring.enter(waiting, 0),
+                // GETEVENTS brings to light what has ended: with deferred task work it would stay hidden, and its
+                // latency grow, until all calls of a refill were made.
+                waiting => self.ring.enter(waiting, GETEVENTS),
             }
         };
         match entered {

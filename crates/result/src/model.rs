@@ -139,6 +139,10 @@ pub struct WorkerResult {
     pub submit_counts: [u64; 7],
     /// I/Os by the size of the reap that returned them, same edges.
     pub complete_counts: [u64; 7],
+    /// The largest error that the stamp of an issue can have because a submit call took several I/Os: the longest such
+    /// call, nanoseconds. slat and clat share it, lat does not have it.
+    #[serde(default)]
+    pub batch_stamp_error_ns: u64,
     /// I/Os by completion latency on fio's own edges.
     pub latency_buckets: LatencyBuckets,
     /// What the search for a latency target found, if there was one.

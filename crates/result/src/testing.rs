@@ -61,6 +61,7 @@ pub fn worker(name: &str) -> WorkerResult {
         depth_counts: [0; 7],
         submit_counts: [0; 7],
         complete_counts: [0; 7],
+        batch_stamp_error_ns: 0,
         latency_buckets: LatencyBuckets::default(),
         latency_target: None,
         engine_used: Vec::new(),

@@ -67,6 +67,7 @@ pub(crate) fn collect(plan: &WorkerPlan, live: &Live, times: Times) -> Collected
             depth_counts: counts(&live.depth_counts),
             submit_counts: counts(&live.submit_counts),
             complete_counts: counts(&live.complete_counts),
+            batch_stamp_error_ns: live.batch_stamp_error_ns.get(),
             latency_target: None,
             latency_buckets: live.buckets.snapshot(),
             engine_used: ending.engine_used.clone(),

@@ -88,6 +88,7 @@ fn member(worker: &WorkerResult) -> Object {
         .with("pid", worker.pid)
         .with("error", worker.error)
         .with_some("error_text", worker.error_text.as_ref())
+        .with("batch_stamp_error_ns", worker.batch_stamp_error_ns)
         .with("engine_used", worker.engine_used.iter().collect::<Value>())
 }
 

@@ -3,6 +3,7 @@
 //! A round: plan what fits into the free slots, submit it, wait for what comes back, account for it. Nothing is held
 //! back to make a batch; what became free in one reap may go down in one call.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iostrata_engine::{Completion, Deadline, Engine, EngineError, Io, SlotId};
@@ -216,20 +217,7 @@ impl AsyncLoop {
             {
                 let _batch = core.live.lock.write();
                 core.live.submit_counts[batch_row(taken as u32)].add(1);
-                // The system takes a batch one after another: each request is stamped as if it had gone down alone, in
-                // a call of its share of the time. The last one's stamp is the return of the call.
-                let share_ns = after_ns.saturating_sub(now_ns) / (taken as u64).max(1);
-                let mut left = taken as u64;
-                for io in &self.batch[sent..sent + taken] {
-                    self.in_flight += 1;
-                    core.live.depth_counts[depth_row(self.in_flight)].add(1);
-                    let slot = &mut self.slots[io.slot as usize];
-                    left -= 1;
-                    slot.issue_ns = after_ns - share_ns * left;
-                    if !self.stamped_each {
-                        slot.start_ns = slot.issue_ns - share_ns;
-                    }
-                }
+                self.stamp(core, sent..sent + taken, now_ns, after_ns);
             }
             core.live.in_flight.store(self.in_flight, Relaxed);
             self.notice_blocking(core, taken as u32, after_ns.saturating_sub(now_ns));
@@ -255,6 +243,25 @@ impl AsyncLoop {
             self.draining_to_low = true;
         }
         Ok(now_ns)
+    }
+
+    /// Stamps and counts what a submit call took.
+    #[inline]
+    fn stamp<C: Clock>(&mut self, core: &mut Core<'_, C>, taken: Range<usize>, called_ns: u64, returned_ns: u64) {
+        let call_ns = returned_ns.saturating_sub(called_ns);
+        if taken.len() > 1 && call_ns > core.live.batch_stamp_error_ns.get() {
+            core.live.batch_stamp_error_ns.set(call_ns);
+        }
+        let stamps = call_stamps(returned_ns, call_ns, taken.len() as u64, self.rules.submit_given);
+        for (io, (start_ns, issue_ns)) in self.batch[taken].iter().zip(stamps) {
+            self.in_flight += 1;
+            core.live.depth_counts[depth_row(self.in_flight)].add(1);
+            let slot = &mut self.slots[io.slot as usize];
+            slot.issue_ns = issue_ns;
+            if !self.stamped_each {
+                slot.start_ns = start_ns;
+            }
+        }
     }
 
     /// Requests that were planned and will not be issued: the job is stopping.
@@ -378,6 +385,19 @@ impl AsyncLoop {
     }
 }
 
+/// Start and issue of each of `count` requests that one submit call took. Those that the job asked to have `together`
+/// start when the call begins and are issued when it returns, as in fio. In a batch of our own each is stamped as if it
+/// had gone down alone, in a call of its share of the time: the system takes them one after another.
+#[inline]
+fn call_stamps(returned_ns: u64, call_ns: u64, count: u64, together: bool) -> impl Iterator<Item = (u64, u64)> {
+    let alone_ns = call_ns / count.max(1);
+    let (slat_ns, step_ns) = if together { (call_ns, 0) } else { (alone_ns, alone_ns) };
+    (0..count).rev().map(move |after| {
+        let issue_ns = returned_ns - step_ns * after;
+        (issue_ns - slat_ns, issue_ns)
+    })
+}
+
 /// Requests that never came back.
 pub(super) struct Lost {
     /// How many.
@@ -393,4 +413,20 @@ fn lost_text(plan: &WorkerPlan, io: &Io, requests: usize) -> String {
         "{operation} of {file}, offset {}, length {}: it never came back ({requests} requests did not): {NO_ANSWER}",
         io.offset, io.len
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_that_was_asked_for_is_one_call_and_one_of_ours_is_stamped_as_calls_of_one() {
+        assert_eq!(call_stamps(1_000, 90, 3, true).collect::<Vec<_>>(), [(910, 1_000); 3]);
+        let alone = [(910, 940), (940, 970), (970, 1_000)];
+        assert_eq!(call_stamps(1_000, 90, 3, false).collect::<Vec<_>>(), alone);
+        for together in [false, true] {
+            assert_eq!(call_stamps(1_000, 90, 1, together).collect::<Vec<_>>(), [(910, 1_000)]);
+            assert_eq!(call_stamps(1_000, 90, 0, together).count(), 0);
+        }
+    }
 }

@@ -27,6 +27,8 @@ const ROUNDS: usize = 9;
 
 const ENGINES: &[&str] = &["psync", "posixaio", "libaio", "io_uring"];
 const WORKLOADS: &[(&str, u32)] = &[("randread", 1), ("randread", 32), ("randwrite", 32)];
+/// Engines whose submit call can take several requests.
+const BATCHING: &[&str] = &["libaio", "io_uring"];
 
 /// What a case does its I/O on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +44,8 @@ struct Case {
     engine: &'static str,
     rw: &'static str,
     depth: u32,
+    /// Both tools are told how many requests go down and come up together; else each has its own default.
+    batched: bool,
 }
 
 impl Case {
@@ -50,7 +54,13 @@ impl Case {
         let mut cases = Vec::new();
         for place in [Place::File, Place::Loop] {
             for engine in ENGINES {
-                cases.extend(WORKLOADS.iter().map(|&(rw, depth)| Case { place, engine, rw, depth }));
+                for &(rw, depth) in WORKLOADS {
+                    let case = Case { place, engine, rw, depth, batched: false };
+                    cases.push(case);
+                    if depth > 1 && BATCHING.contains(engine) {
+                        cases.push(Case { batched: true, ..case });
+                    }
+                }
             }
         }
         cases
@@ -62,7 +72,8 @@ impl Case {
             Place::File => "file",
             Place::Loop => "loop",
         };
-        format!("{place}-{}-{}-{}", self.engine, self.rw, self.depth)
+        let batched = if self.batched { "-batched" } else { "" };
+        format!("{place}-{}-{}-{}{batched}", self.engine, self.rw, self.depth)
     }
 }
 

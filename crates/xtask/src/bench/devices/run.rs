@@ -37,11 +37,23 @@ pub(super) struct Bench<'a> {
 
 /// The job as options, without its target, length and seed.
 pub(super) fn job(case: Case) -> Vec<String> {
-    let Case { engine, rw, depth, .. } = case;
+    let Case { engine, rw, depth, batched, .. } = case;
     let size = target::SIZE;
-    let options =
-        [format!("--ioengine={engine}"), format!("--rw={rw}"), format!("--size={size}"), format!("--iodepth={depth}")];
-    [vec!["--name=bench".to_owned(), "--direct=1".to_owned(), format!("--bs={BLOCK_BYTES}")], options.to_vec()].concat()
+    let mut words = vec!["--name=bench".to_owned(), "--direct=1".to_owned(), format!("--bs={BLOCK_BYTES}")];
+    words.extend([
+        format!("--ioengine={engine}"),
+        format!("--rw={rw}"),
+        format!("--size={size}"),
+        format!("--iodepth={depth}"),
+    ]);
+    if batched {
+        words.extend([
+            "--iodepth_batch=8".to_owned(),
+            "--iodepth_batch_complete_min=1".to_owned(),
+            format!("--iodepth_batch_complete_max={depth}"),
+        ]);
+    }
+    words
 }
 
 impl Bench<'_> {
