@@ -7,6 +7,7 @@
 mod bench;
 mod build;
 mod docs;
+mod known_faults;
 mod ledger;
 mod libtest;
 mod macos;
