@@ -1,6 +1,7 @@
 //! The `iostrata` program: joins the crates, one file per subcommand.
 
 mod commands;
+mod logs;
 mod output;
 mod watch;
 

@@ -35,6 +35,14 @@ pub fn unix_ms() -> i64 {
     now.tv_sec * 1000 + now.tv_nsec / 1_000_000
 }
 
+/// What the clock with this number of `clock_gettime` shows, milliseconds; `None` if there is no such clock.
+pub fn clock_ms(id: i32) -> Option<u64> {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call fills the structure or fails.
+    let answer = unsafe { libc::clock_gettime(id as libc::clockid_t, &raw mut now) };
+    (answer == 0).then_some(now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000)
+}
+
 /// A non-negative time as nanoseconds; 64 bits hold 584 years.
 pub(crate) fn ns(time: Timespec) -> u64 {
     time.tv_sec as u64 * NS_PER_S + time.tv_nsec as u64

@@ -8,6 +8,7 @@ mod date;
 pub mod eta;
 pub mod fio_json;
 mod json;
+pub mod logs;
 pub mod number;
 pub mod text;
 

@@ -1,12 +1,13 @@
 //! `RunResult`: the one versioned document that everything later reads.
 //!
 //! [`model`] holds the raw integers of a run, [`mod@derive`] is the one place that computes numbers from them,
-//! [`document`] reads and writes the document.
+//! [`document`] reads and writes the document. [`series`] is what logs over time are made of; they are not in it.
 #![deny(missing_docs)]
 
 pub mod derive;
 pub mod document;
 pub mod model;
+pub mod series;
 #[cfg(feature = "testing")]
 pub mod testing;
 

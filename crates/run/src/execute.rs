@@ -20,6 +20,7 @@ use crate::layout::{LayoutNeed, Making, layout_need};
 use crate::live::{Live, State};
 use crate::plan::{Plan, WorkerPlan};
 use crate::progress::{Progress, Rates};
+use crate::recorder::LogSender;
 use crate::worker::{Birth, Time, spawn};
 
 /// What the coordinator tells while it works.
@@ -67,6 +68,8 @@ pub struct Context {
     pub tool_version: String,
     /// Notes that were known before the run (differences from fio, misreadings).
     pub notes: Vec<Note>,
+    /// Where logs over time go; `None`: nobody writes them.
+    pub logs: Option<LogSender>,
 }
 
 /// After a signal: how long outstanding I/Os may take.
@@ -254,6 +257,7 @@ impl<'a> Run<'a> {
             guard: Arc::clone(&self.guard),
             gate: Arc::clone(gate),
             time: self.time.clone(),
+            logs: self.context.logs.clone(),
             notify: Box::new(move || signals.notify()),
         };
         if let Err(error) = spawn(birth) {

@@ -18,6 +18,7 @@ mod live;
 pub mod pace;
 mod plan;
 mod progress;
+mod recorder;
 mod regions;
 mod worker;
 
@@ -27,3 +28,4 @@ pub use execute::{Context, Event, Sink, execute, refuse};
 pub use live::{Ending, State};
 pub use plan::{FilePlan, Plan, WorkerPlan, file_names, plan};
 pub use progress::Progress;
+pub use recorder::LogSender;

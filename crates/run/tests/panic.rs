@@ -125,6 +125,7 @@ fn run(words: &str) -> RunResult {
         global_options: Vec::new(),
         tool_version: "test".into(),
         notes: Vec::new(),
+        logs: None,
     };
     let mut keep = Keep(None);
     execute(&plan, context, &mut keep);

@@ -137,6 +137,9 @@ impl Assembler<'_> {
             if row.takes_no_value() {
                 return Some(Value::Flag(true));
             }
+            if row.bare {
+                return Some(Value::Text(String::new()));
+            }
             let message = format!("`{}` needs a value: {}", row.name, row.kind.describe());
             self.report.error(&word.name_spot, message, None);
             return None;

@@ -10,7 +10,7 @@ use crate::grammar::{self, Reading};
 use crate::help;
 use crate::report::Report;
 use crate::suggest;
-use crate::table::{Status, all_options};
+use crate::table::{OptionSpec, Status, all_options};
 use crate::value::{Kind, TimeUnit, Value};
 use crate::words::{Line, Section, Spot, Word};
 
@@ -82,8 +82,8 @@ fn arguments(args: &[OsString], report: &mut Report) -> Vec<Arg> {
 /// What a long name stands for.
 enum Meaning {
     Tool(&'static ToolSpec),
-    /// A job option: the whole name, and whether a bare name is enough.
-    Job(&'static str, bool),
+    /// A job option: the whole name, and the row.
+    Job(&'static str, &'static OptionSpec),
     Ambiguous(Vec<&'static str>),
     Unknown,
 }
@@ -161,7 +161,8 @@ impl Parser<'_> {
         }
     }
 
-    fn option<'b>(&mut self, arg: &'b Arg, dashes: usize, rest: &mut impl Iterator<Item = &'b Arg>) {
+    fn option<'b>(&mut self, arg: &'b Arg, dashes: usize, rest: &mut (impl Iterator<Item = &'b Arg> + Clone)) {
+        let next_is_option = rest.clone().next().is_none_or(|next| next.text.starts_with('-'));
         let body = &arg.text[dashes..];
         let (typed, inline) = match body.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -175,8 +176,10 @@ impl Parser<'_> {
         };
         let (name, argument) = match &meaning {
             Meaning::Tool(row) => (row.name, row.argument),
-            Meaning::Job(name, true) => (*name, Argument::Optional("0|1")),
-            Meaning::Job(name, false) => (*name, Argument::Required("VALUE")),
+            Meaning::Job(name, row) if row.takes_no_value() => (*name, Argument::Optional("0|1")),
+            // fio takes even an option that follows for the value.
+            Meaning::Job(name, row) if row.bare && next_is_option => (*name, Argument::Optional("VALUE")),
+            Meaning::Job(name, _) => (*name, Argument::Required("VALUE")),
             Meaning::Ambiguous(candidates) => {
                 let list = candidates.iter().map(|c| format!("--{c}")).collect::<Vec<_>>().join(", ");
                 let help = Some(format!("it may be one of {list}"));
@@ -228,7 +231,7 @@ impl Parser<'_> {
         }
         let jobs = || all_options().flat_map(|row| row.names().map(move |name| (name, row)));
         if let Some((name, row)) = jobs().find(|(name, _)| *name == typed) {
-            return Meaning::Job(name, row.takes_no_value());
+            return Meaning::Job(name, row);
         }
         if typed.is_empty() {
             return Meaning::Unknown;
@@ -241,7 +244,7 @@ impl Parser<'_> {
                     && name.starts_with(typed)
                     && (row.engines.is_empty() || self.engines.iter().any(|e| row.belongs_to(e)))
             });
-            let here = here.map(|(name, row)| (name, Meaning::Job(name, row.takes_no_value())));
+            let here = here.map(|(name, row)| (name, Meaning::Job(name, row)));
             let mut found: Vec<(&'static str, Meaning)> = tools.chain(here).collect();
             match found.len() {
                 0 => {}

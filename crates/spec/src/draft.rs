@@ -128,5 +128,6 @@ fn default_job() -> Job {
         buffers: Buffers::default(),
         measure: Measure::default(),
         reporting: Reporting::default(),
+        logs: Logs::default(),
     }
 }

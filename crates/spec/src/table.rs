@@ -119,6 +119,8 @@ pub struct OptionSpec {
     pub category: Category,
     /// Engines that own it; empty: every job has it.
     pub engines: &'static [&'static str],
+    /// The name alone is enough; it stands for an empty value.
+    pub bare: bool,
     /// Only on Linux.
     pub linux_only: bool,
     /// One line.
@@ -151,6 +153,7 @@ impl OptionSpec {
             default: None,
             category,
             engines: &[],
+            bare: false,
             linux_only: false,
             summary,
             doc,
@@ -178,6 +181,11 @@ impl OptionSpec {
 
     pub(crate) const fn engines(mut self, engines: &'static [&'static str]) -> Self {
         self.engines = engines;
+        self
+    }
+
+    pub(crate) const fn bare(mut self) -> Self {
+        self.bare = true;
         self
     }
 

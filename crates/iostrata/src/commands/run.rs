@@ -21,6 +21,7 @@ use iostrata_spec::{
     Action, Diagnostic, Eta, Host, Invocation, OutputFormat, Source, parse_command_line, render_diagnostics,
 };
 
+use crate::logs::LogWriter;
 use crate::output::{Destination, complain, print};
 use crate::watch::Watch;
 
@@ -150,8 +151,14 @@ fn run_jobs(
         Eta::Auto => live && tool.formats.len() == 1 && iostrata_os::terminal::stdout_is_terminal(),
     };
     let mut watch = Watch::new(render.clone(), normal, live, eta, tool.eta_newline_ns);
-    let context = context(arguments, invocation, guard, signals, eta);
+    let mut context = context(arguments, invocation, guard, signals, eta);
+    let logs = LogWriter::start(&plan)?;
+    if let Some(logs) = &logs {
+        context.logs = Some(logs.sender.clone());
+        context.notes.extend(logs.notes.iter().cloned());
+    }
     execute(&plan, context, &mut watch);
+    let logged = logs.map_or(Ok(()), LogWriter::finish);
     let Some(result) = watch.result.take() else { bail!("the run ended without a result; please report it") };
     let saved = save.map_or(Ok(()), |save| save.write(&iostrata_result::to_json(&result)));
     if !(normal && destination == Destination::Stdout) {
@@ -160,7 +167,7 @@ fn run_jobs(
         errors.for_each(|line| complain(&line));
     }
     let document = document(&result, &tool.formats, Some(&watch), &render);
-    destination.write(&document).and(saved)?;
+    destination.write(&document).and(saved).and(logged)?;
     Ok(iostrata_result::derive::exit_code(&result))
 }
 
@@ -231,6 +238,7 @@ pub(crate) fn context(
         global_options: words(&invocation.global_words),
         tool_version: env!("CARGO_PKG_VERSION").to_string(),
         notes: invocation.diagnostics.iter().map(note_of).collect(),
+        logs: None,
     }
 }
 

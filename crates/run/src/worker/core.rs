@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iostrata_engine::{Io, Op, SlotArena, SlotId};
+use iostrata_os::clock::clock_ms;
 use iostrata_os::thread::{Usage, thread_usage};
+use iostrata_result::series::IoRecord;
 use iostrata_spec::Job;
 
 use super::feed::{Dry, Feed, Planned};
@@ -17,6 +19,10 @@ use crate::generate::Direction;
 use crate::live::Live;
 use crate::pace::Pacer;
 use crate::plan::WorkerPlan;
+use crate::recorder::Recorder;
+
+/// A log that held its job up for longer than this is told of.
+const WAITED_WORTH_TELLING_NS: u64 = 1_000_000;
 
 /// A request in a slot, from its planning to its completion.
 #[derive(Clone, Copy)]
@@ -84,6 +90,8 @@ pub(super) struct Core<'a, C: Clock> {
     pub(super) arena: Arc<SlotArena>,
     pub(super) files: OpenFiles,
     pub(super) timeline: Timeline,
+    /// Takes each I/O down for logs over time.
+    pub(super) log: Option<Recorder>,
     /// First error; ends the job.
     pub(super) error: Option<RunError>,
     pub(super) notes: Vec<String>,
@@ -102,6 +110,7 @@ impl<C: Clock> Core<'_, C> {
             Event::None => {}
             Event::RampEnd => {
                 self.usage_start = thread_usage();
+                self.begin_log(now_ns);
                 if let Some(pacer) = &mut self.pacer {
                     pacer.restart(now_ns);
                 }
@@ -209,7 +218,30 @@ impl<C: Clock> Core<'_, C> {
                 paced.issue_lag.record(slot.start_ns.saturating_sub(slot.due_ns));
             }
         }
+        if let Some(log) = &mut self.log {
+            log.io(record(slot, direction, now_ns));
+        }
         Outcome::Done
+    }
+
+    /// Logs begin with measuring.
+    pub(super) fn begin_log(&mut self, now_ns: u64) {
+        if let Some(log) = &mut self.log {
+            let clock = self.job.logs.clock_time && !self.plan.engine.caps.virtual_time;
+            log.begin(now_ns, if clock { clock_ms(self.job.logs.clock_id).unwrap_or(0) } else { 0 });
+        }
+    }
+
+    /// The rest of the logs goes out.
+    pub(super) fn end_log(&mut self, now_ns: u64) {
+        let waited_ns = self.log.take().map_or(0, |log| log.finish(now_ns));
+        if waited_ns > WAITED_WORTH_TELLING_NS {
+            self.notes.push(format!(
+                "logs could not be written as fast as I/O was done: the job waited {} ms for them; log_avg_msec= makes \
+                 them smaller",
+                waited_ns / 1_000_000
+            ));
+        }
     }
 
     /// A request that failed, was interrupted, or moved fewer bytes than asked. `None`: count it as whole after all.
@@ -323,6 +355,22 @@ impl<C: Clock> Core<'_, C> {
     #[inline]
     pub(super) fn should_think(&self) -> bool {
         self.job.think_ns > 0 && self.since_think >= self.job.think_blocks
+    }
+}
+
+/// A completed request as logs take it.
+#[inline]
+fn record(slot: &Slot, direction: Direction, now_ns: u64) -> IoRecord {
+    IoRecord {
+        completed_ns: now_ns,
+        issued_ns: slot.issue_ns,
+        slat_ns: slot.issue_ns.saturating_sub(slot.start_ns),
+        clat_ns: now_ns.saturating_sub(slot.issue_ns),
+        lat_ns: now_ns.saturating_sub(slot.start_ns),
+        // Where it began, if it took several calls.
+        offset: slot.io.offset - u64::from(slot.asked_len - slot.io.len),
+        bytes: slot.asked_len,
+        direction: direction.index() as u8,
     }
 }
 

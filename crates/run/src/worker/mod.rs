@@ -32,6 +32,7 @@ use crate::generate::{Direction, Mix, OffsetSpec, Offsets, Streams};
 use crate::live::{Ending, Live, State};
 use crate::pace::Pacer;
 use crate::plan::WorkerPlan;
+use crate::recorder::{LogSender, Recorder};
 
 /// How long a worker may try to cancel what is in flight once it is given up.
 const CANCEL_NS: u64 = 400_000_000;
@@ -52,6 +53,7 @@ pub(crate) struct Birth {
     pub(crate) guard: Arc<Guard>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) time: Time,
+    pub(crate) logs: Option<LogSender>,
     /// Called when the worker is ready to start, and when it has ended.
     pub(crate) notify: Box<dyn Fn() + Send>,
 }
@@ -157,12 +159,16 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
         arena,
         files: open_files,
         timeline: Timeline::new(job, start_ns),
+        log: Recorder::for_job(job, plan.engine.caps.synchronous, plan.thread_number as usize - 1, birth.logs.as_ref()),
         error: None,
         notes: Vec::new(),
         since_think: 0,
         usage_start: thread_usage(),
         stopping: false,
     };
+    if !ramps {
+        core.begin_log(start_ns);
+    }
     let result = passes(birth, &mut core, instance, granted.depth, ending);
     let end_ns = clock.now_ns();
     live.end_ns.store(end_ns, Relaxed);
@@ -174,6 +180,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
         ending.usage = thread_usage() - core.usage_start;
     }
     ending.due_not_issued = due_not_issued(&core, end_ns);
+    core.end_log(end_ns);
     ending.notes.append(&mut core.notes);
     ending.error = core.error.take();
     result?;

@@ -1,7 +1,7 @@
 //! What is measured, reported and logged.
 
 use super::MAX32;
-use crate::job::Unified;
+use crate::job::{Unified, WindowValue};
 use crate::table::{Category, OptionSpec, Status};
 use crate::value::{Kind, Value};
 
@@ -9,20 +9,51 @@ const fn row(name: &'static str, kind: Kind, summary: &'static str, doc: &'stati
     OptionSpec::new(name, kind, Category::Measure, summary, doc)
 }
 
+/// Why logs need no compression in memory.
+const STREAMED: &str = "a log is written while it grows and is never held in memory";
+
 pub(super) static OPTIONS: &[OptionSpec] = &[
-    row("write_bw_log", Kind::Text, "log of bandwidth", "The beginning of the file's name."),
-    row("write_lat_log", Kind::Text, "logs of latency", "The beginning of the files' names."),
-    row("write_iops_log", Kind::Text, "log of I/Os per second", "The beginning of the file's name."),
-    row("write_hist_log", Kind::Text, "log of latency histograms", "The beginning of the file's name."),
+    row(
+        "write_bw_log",
+        Kind::Text,
+        "log of bandwidth",
+        "The beginning of the file's name; the job's name unless given.",
+    )
+    .bare()
+    .access(plain!(some Text, job.logs.bandwidth)),
+    row(
+        "write_lat_log",
+        Kind::Text,
+        "logs of latency",
+        "The beginning of the files' names; the job's name unless given.",
+    )
+    .bare()
+    .access(plain!(some Text, job.logs.latency)),
+    row(
+        "write_iops_log",
+        Kind::Text,
+        "log of I/Os per second",
+        "The beginning of the file's name; the job's name unless given.",
+    )
+    .bare()
+    .access(plain!(some Text, job.logs.iops)),
+    row(
+        "write_hist_log",
+        Kind::Text,
+        "log of latency histograms",
+        "The beginning of the file's name; the job's name unless given.",
+    )
+    .bare()
+    .access(plain!(some Text, job.logs.histogram)),
     row("log_avg_msec", Kind::Int { min: 0, max: MAX32 }, "window of logs", "Milliseconds; 0 logs every I/O.")
         .default("0")
-        .harmless(&["0"]),
+        .access(int!(job.logs.window_ms)),
     row("log_hist_msec", Kind::Int { min: 0, max: MAX32 }, "window of histogram logs", "Milliseconds.")
         .default("0")
-        .harmless(&["0"]),
+        .access(int!(job.logs.histogram_window_ms)),
     row("log_hist_coarseness", Kind::Int { min: 0, max: 6 }, "bins to join in histogram logs", "2 to this power.")
         .default("0")
-        .harmless(&["0"]),
+        .access(int!(job.logs.coarseness)),
     row(
         "log_window_value",
         Kind::Choice(words!["avg": "the mean", "max": "the largest", "both": "both",
@@ -32,10 +63,13 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     )
     .alias(&["log_max_value"])
     .default("avg")
-    .harmless(&["avg", "0"]),
-    row("log_offset", Kind::Bool, "offsets in logs", "One more column.").default("0").harmless(&["0"]),
-    row("log_prio", Kind::Bool, "priorities in logs", "In the last column.").default("0").harmless(&["0"]),
-    row("log_issue_time", Kind::Bool, "issue times in logs", "One more column.").default("0").harmless(&["0"]),
+    .access(choice!(job.logs.window_value, "avg" => WindowValue::Mean, "max" => WindowValue::Largest,
+            "both" => WindowValue::Both, "0" => WindowValue::Mean, "1" => WindowValue::Largest)),
+    row("log_offset", Kind::Bool, "offsets in logs", "One more column.").default("0").access(flag!(job.logs.offset)),
+    row("log_prio", Kind::Bool, "priorities in logs", "In the last column.").default("0").access(flag!(job.logs.prio)),
+    row("log_issue_time", Kind::Bool, "issue times in logs", "One more column.")
+        .default("0")
+        .access(flag!(job.logs.issue_time)),
     row("log_entries", Kind::Int { min: 0, max: MAX32 }, "first size of a log in memory", "Entries.")
         .default("1024")
         .status(Status::NoEffect("logs grow as they need")),
@@ -43,16 +77,23 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "log_compression",
         Kind::Bytes { min: 1024, max: 512 << 20 },
         "compress logs in memory",
-        "In pieces of this \
-        size.",
-    ),
-    row("log_compression_cpus", Kind::Cpus, "CPUs that compress", "A list such as `0,2-5`.").linux_only(),
+        "In pieces of this size.",
+    )
+    .status(Status::NoEffect(STREAMED)),
+    row("log_compression_cpus", Kind::Cpus, "CPUs that compress", "A list such as `0,2-5`.")
+        .linux_only()
+        .status(Status::NoEffect(STREAMED)),
     row("log_store_compressed", Kind::Bool, "write logs compressed", "With `log_compression`.").harmless(&["0"]),
     row("log_alternate_epoch", Kind::Bool, "clock time in logs", "Instead of time since the job's start.")
         .alias(&["log_unix_epoch"])
-        .harmless(&["0"]),
-    row("log_alternate_epoch_clock_id", Kind::Int { min: 0, max: 64 }, "which clock", "A clock number."),
-    row("per_job_logs", Kind::Bool, "a log for each clone", "Off: one file for all.").default("1"),
+        .default("0")
+        .access(flag!(job.logs.clock_time)),
+    row("log_alternate_epoch_clock_id", Kind::Int { min: 0, max: 64 }, "which clock", "A clock number.")
+        .default("0")
+        .access(int!(job.logs.clock_id)),
+    row("per_job_logs", Kind::Bool, "a log for each clone", "Off: one file for all.")
+        .default("1")
+        .access(flag!(job.logs.per_job)),
     row("bwavgtime", Kind::Int { min: 1, max: MAX32 }, "window of bandwidth samples", "Milliseconds.")
         .default("500")
         .access(int!(job.measure.bw_window_ms)),

@@ -1,0 +1,220 @@
+//! Writes logs over time while they grow, in a thread of its own. A file appears under its name when the run has ended,
+//! on a signal too; until then it has a temporary one.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::JoinHandle;
+
+use anyhow::{Context as _, anyhow};
+use iostrata_os::file::facts_at;
+use iostrata_report::logs::{LogStyle, histogram_line, io_line, window_line};
+use iostrata_result::Note;
+use iostrata_result::series::{LogKind, LogPiece};
+use iostrata_run::{LogSender, Plan, WorkerPlan};
+use iostrata_spec::{Logs, WindowValue};
+
+use crate::output::temporary;
+
+/// Pieces that may wait for the writer.
+const PIECES: usize = 64;
+/// Bytes gathered before a file is written to.
+const BUFFER_BYTES: usize = 16 << 10;
+
+/// The thread, and where workers send their pieces.
+pub(crate) struct LogWriter {
+    pub(crate) sender: LogSender,
+    pub(crate) notes: Vec<Note>,
+    thread: JoinHandle<io::Result<()>>,
+}
+
+/// One log of one worker.
+struct Part {
+    kind: LogKind,
+    /// The name that it gets, which with `per_job_logs=0` several parts share.
+    path: PathBuf,
+    temporary: PathBuf,
+    file: Option<BufWriter<File>>,
+}
+
+/// The logs of one worker.
+struct Parts {
+    style: LogStyle,
+    parts: Vec<Part>,
+}
+
+impl LogWriter {
+    /// Starts the thread; `None` if no job writes a log.
+    pub(crate) fn start(plan: &Plan) -> anyhow::Result<Option<LogWriter>> {
+        let all: Vec<Parts> = plan.workers.iter().map(parts_of).collect();
+        if all.iter().all(|worker| worker.parts.is_empty()) {
+            return Ok(None);
+        }
+        for part in all.iter().flat_map(|worker| &worker.parts) {
+            let folder = folder_of(&part.path);
+            let why = || format!("the log {} cannot be written: make its folder first", part.path.display());
+            std::fs::metadata(folder).with_context(why)?;
+        }
+        let notes = on_tested_disk(plan, &all).into_iter().collect();
+        let (sender, receiver) = sync_channel(PIECES);
+        let thread = std::thread::Builder::new()
+            .name("logs".into())
+            .spawn(move || {
+                iostrata_os::signals::block_in_this_thread();
+                write_all(all, &receiver)
+            })
+            .context("starting a thread")?;
+        Ok(Some(LogWriter { sender, notes, thread }))
+    }
+
+    /// All workers have ended, or were given up: what they sent is written, and the files get their names.
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
+        // A worker that never came back still holds a sender: the end is told, not heard from closed channels.
+        let _ = self.sender.send((END, LogPiece::Ios(Vec::new())));
+        let written = self.thread.join().map_err(|_| anyhow!("a fault in iostrata itself ended the logs' thread"))?;
+        written.context("writing logs")
+    }
+}
+
+/// The worker number that ends the thread.
+const END: usize = usize::MAX;
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The note that logs and jobs share a disk, if they do.
+fn on_tested_disk(plan: &Plan, all: &[Parts]) -> Option<Note> {
+    let log = all.iter().flat_map(|worker| &worker.parts).next()?;
+    let disk = facts_at(folder_of(&log.path)).ok()?.device;
+    let shared = plan.workers.iter().find(|worker| {
+        let mut files = worker.files.iter().filter(|_| !worker.engine.caps.diskless);
+        files.any(|file| facts_at(&file.path).is_ok_and(|facts| facts.device == disk))
+    })?;
+    Some(Note {
+        code: "logs-on-tested-disk".into(),
+        job: Some(shared.job.name.clone()),
+        text: "logs are written to the disk that is measured: their writes are among what it has to do".into(),
+    })
+}
+
+fn parts_of(worker: &WorkerPlan) -> Parts {
+    let (job, logs) = (&worker.job, &worker.job.logs);
+    let part = |kind: LogKind, prefix: &str| {
+        let prefix = if prefix.is_empty() { job.name.as_str() } else { prefix };
+        let number = if logs.per_job { format!(".{}", worker.thread_number) } else { String::new() };
+        let path = PathBuf::from(format!("{prefix}_{}{number}.log", kind.word()));
+        let mut own = temporary(&path).into_os_string();
+        own.push(format!(".{}", worker.thread_number));
+        Part { kind, path, temporary: own.into(), file: None }
+    };
+    let wanted = |kind: LogKind| prefix_of(logs, kind).map(|prefix| part(kind, prefix));
+    let style = LogStyle {
+        offset: logs.offset,
+        prio: logs.prio,
+        issue_time: logs.issue_time,
+        mean: logs.window_value != WindowValue::Largest,
+        largest: logs.window_value != WindowValue::Mean,
+        base_ms: 0,
+        priority: 0,
+    };
+    Parts { style, parts: LogKind::ALL.into_iter().filter_map(wanted).collect() }
+}
+
+fn prefix_of(logs: &Logs, kind: LogKind) -> Option<&str> {
+    let prefix = match kind {
+        LogKind::Bandwidth => &logs.bandwidth,
+        LogKind::Iops => &logs.iops,
+        LogKind::Slat | LogKind::Clat | LogKind::Lat => &logs.latency,
+        LogKind::ClatHistogram => &logs.histogram,
+    };
+    prefix.as_deref()
+}
+
+fn write_all(mut all: Vec<Parts>, receiver: &Receiver<(usize, LogPiece)>) -> io::Result<()> {
+    let mut failure = None;
+    while let Ok((worker, piece)) = receiver.recv() {
+        if worker == END {
+            break;
+        }
+        // After a failure pieces are still taken: nobody must wait for a full disk.
+        if failure.is_none() {
+            failure = all[worker].take(&piece).err();
+        }
+    }
+    let named = name_all(all);
+    failure.map_or(named, Err)
+}
+
+impl Parts {
+    fn take(&mut self, piece: &LogPiece) -> io::Result<()> {
+        let style = self.style;
+        match piece {
+            LogPiece::Began(clock_ms) => self.style.base_ms = *clock_ms,
+            LogPiece::Ios(ios) => {
+                for part in &mut self.parts {
+                    let kind = part.kind;
+                    for line in ios.iter().filter_map(|io| io_line(kind, io, &style)) {
+                        part.write(&line)?;
+                    }
+                }
+            }
+            LogPiece::Windows(rows) => {
+                for row in rows {
+                    let part = self.parts.iter_mut().find(|part| part.kind == row.kind);
+                    part.map_or(Ok(()), |part| part.write(&window_line(row, &style)))?;
+                }
+            }
+            LogPiece::Histogram(row) => {
+                let part = self.parts.iter_mut().find(|part| part.kind == LogKind::ClatHistogram);
+                part.map_or(Ok(()), |part| part.write(&histogram_line(row, &style)))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Part {
+    fn write(&mut self, line: &str) -> io::Result<()> {
+        self.open()?.write_all(line.as_bytes())
+    }
+
+    fn open(&mut self) -> io::Result<&mut BufWriter<File>> {
+        if self.file.is_none() {
+            self.file = Some(BufWriter::with_capacity(BUFFER_BYTES, File::create(&self.temporary)?));
+        }
+        self.file.as_mut().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+/// Every log gets its name, also an empty one; parts of one name follow one another in the order of the jobs.
+fn name_all(all: Vec<Parts>) -> io::Result<()> {
+    let mut whole: HashMap<PathBuf, File> = HashMap::new();
+    let mut outcome = Ok(());
+    for mut part in all.into_iter().flat_map(|worker| worker.parts) {
+        let named = part.name(&mut whole);
+        let removed = match &named {
+            Ok(()) => Ok(()),
+            Err(_) => std::fs::remove_file(&part.temporary),
+        };
+        outcome = outcome.and(named).and(removed);
+    }
+    whole.values().try_for_each(File::sync_all).and(outcome)
+}
+
+impl Part {
+    fn name(&mut self, whole: &mut HashMap<PathBuf, File>) -> io::Result<()> {
+        self.open()?;
+        let Some(writer) = self.file.take() else { return Ok(()) };
+        let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
+        if let Some(whole) = whole.get_mut(&self.path) {
+            io::copy(&mut File::open(&self.temporary)?, whole)?;
+            return std::fs::remove_file(&self.temporary);
+        }
+        std::fs::rename(&self.temporary, &self.path)?;
+        whole.insert(self.path.clone(), file);
+        Ok(())
+    }
+}

@@ -1,0 +1,127 @@
+//! Lines of fio's log files: `time, value, direction, block size[, offset], priority[, issue time]`, times in
+//! milliseconds.
+
+use iostrata_result::series::{HistogramRow, IoRecord, LogKind, WindowRow};
+
+/// How the lines of a job's logs look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogStyle {
+    /// A column with the offset.
+    pub offset: bool,
+    /// The last column holds the whole I/O priority, in hexadecimal.
+    pub prio: bool,
+    /// A column with the time of issue.
+    pub issue_time: bool,
+    /// Windows show their mean.
+    pub mean: bool,
+    /// Windows show their largest value.
+    pub largest: bool,
+    /// What is added to times, milliseconds.
+    pub base_ms: u64,
+    /// The job's I/O priority.
+    pub priority: u16,
+}
+
+/// The line of an I/O in a log without windows; `None` where a histogram is asked for.
+pub fn io_line(kind: LogKind, io: &IoRecord, style: &LogStyle) -> Option<String> {
+    let value = match kind {
+        // As fio: thousands of bytes per second during this I/O.
+        LogKind::Bandwidth => (u128::from(io.bytes) * 1_000_000 / u128::from(io.clat_ns.max(1))) as u64,
+        LogKind::Iops => 1,
+        LogKind::Slat => io.slat_ns,
+        LogKind::Clat => io.clat_ns,
+        LogKind::Lat => io.lat_ns,
+        LogKind::ClatHistogram => return None,
+    };
+    let place = Place { bytes: io.bytes, offset: io.offset, issued_ns: io.issued_ns };
+    Some(line(io.completed_ns / 1_000_000, &value.to_string(), io.direction, place, style))
+}
+
+/// The line of a window.
+pub fn window_line(row: &WindowRow, style: &LogStyle) -> String {
+    let value = match (style.mean, style.largest) {
+        (true, true) => format!("{}, {}", row.mean, row.largest),
+        (false, true) => row.largest.to_string(),
+        _ => row.mean.to_string(),
+    };
+    line(row.end_ms, &value, row.direction, Place::default(), style)
+}
+
+/// The line of a histogram: `time, direction, block size, count, count, …`.
+pub fn histogram_line(row: &HistogramRow, style: &LogStyle) -> String {
+    let mut line = format!("{}, {}, {}", row.end_ms + style.base_ms, row.direction, row.block_bytes);
+    for count in &row.bins {
+        line.push_str(", ");
+        line.push_str(&count.to_string());
+    }
+    line.push('\n');
+    line
+}
+
+/// What windows have no value for.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    bytes: u32,
+    offset: u64,
+    issued_ns: u64,
+}
+
+fn line(time_ms: u64, value: &str, direction: u8, place: Place, style: &LogStyle) -> String {
+    let mut line = format!("{}, {value}, {direction}, {}", time_ms + style.base_ms, place.bytes);
+    if style.offset {
+        line.push_str(&format!(", {}", place.offset));
+    }
+    if style.prio {
+        line.push_str(&format!(", 0x{:04x}", style.priority));
+    } else {
+        // Class 1 is real time, which fio calls high.
+        line.push_str(if style.priority >> 13 == 1 { ", 1" } else { ", 0" });
+    }
+    if style.issue_time {
+        line.push_str(&format!(", {}", place.issued_ns));
+    }
+    line.push('\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IO: IoRecord = IoRecord {
+        completed_ns: 12_345_678,
+        issued_ns: 12_190_578,
+        slat_ns: 99_217,
+        clat_ns: 155_100,
+        lat_ns: 254_317,
+        offset: 61_440,
+        bytes: 4096,
+        direction: 1,
+    };
+
+    #[test]
+    fn an_io_has_a_line_in_each_log_with_the_columns_that_were_asked_for() {
+        let plain = LogStyle::default();
+        let lines: Vec<_> = LogKind::ALL.into_iter().map(|kind| io_line(kind, &IO, &plain)).collect();
+        let wanted = ["12, 26408, 1, 4096, 0\n", "12, 1, 1, 4096, 0\n", "12, 99217, 1, 4096, 0\n"];
+        assert_eq!(lines[..3], wanted.map(|line| Some(line.to_owned())));
+        assert_eq!(lines[5], None);
+        let all = LogStyle { offset: true, prio: true, issue_time: true, base_ms: 1000, priority: 0x4004, ..plain };
+        assert_eq!(io_line(LogKind::Lat, &IO, &all).unwrap(), "1012, 254317, 1, 4096, 61440, 0x4004, 12190578\n");
+    }
+
+    #[test]
+    fn windows_show_mean_largest_or_both() {
+        let row = WindowRow { kind: LogKind::Clat, end_ms: 500, direction: 0, mean: 7, largest: 9 };
+        let style = |mean, largest| LogStyle { mean, largest, ..LogStyle::default() };
+        assert_eq!(window_line(&row, &style(true, false)), "500, 7, 0, 0, 0\n");
+        assert_eq!(window_line(&row, &style(false, true)), "500, 9, 0, 0, 0\n");
+        assert_eq!(window_line(&row, &style(true, true)), "500, 7, 9, 0, 0, 0\n");
+    }
+
+    #[test]
+    fn a_histogram_is_one_line() {
+        let row = HistogramRow { end_ms: 10, direction: 2, block_bytes: 512, bins: vec![0, 3, 1].into() };
+        assert_eq!(histogram_line(&row, &LogStyle::default()), "10, 2, 512, 0, 3, 1\n");
+    }
+}
