@@ -110,7 +110,7 @@ const CASES: &[(&str, &[&str], Check)] = &[
     ("log_offset", &["--log_offset=1"], |j| j.logs.offset),
     ("log_prio", &["--log_prio=1"], |j| j.logs.prio),
     ("log_issue_time", &["--log_issue_time=1"], |j| j.logs.issue_time),
-    ("log_alternate_epoch", &["--log_unix_epoch=1"], |j| j.logs.clock_time),
+    ("log_alternate_epoch", &["--log_alternate_epoch=1"], |j| j.logs.clock_time),
     ("log_alternate_epoch_clock_id", &["--log_alternate_epoch_clock_id=1"], |j| j.logs.clock_id == 1),
     ("per_job_logs", &["--per_job_logs=0"], |j| !j.logs.per_job),
     ("kb_base", &["--kb_base=1000"], |j| j.reporting.kb_base == 1000),
