@@ -21,6 +21,12 @@ pub struct Host {
 pub trait Source {
     /// The text of a job file; `-` is standard input.
     fn read(&self, path: &Path) -> std::io::Result<Vec<u8>>;
+    /// The first `most` bytes of a file (a pattern may come from a device that never ends).
+    fn head(&self, path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
+        let mut bytes = self.read(path)?;
+        bytes.truncate(most);
+        Ok(bytes)
+    }
     /// An environment variable.
     fn env(&self, name: &str) -> Option<String>;
     /// Whether a path exists (a name with a colon that exists unsplit is a misreading to warn of).

@@ -144,7 +144,10 @@ impl Assembler<'_> {
             self.report.error(&word.name_spot, message, None);
             return None;
         };
-        let fio = || grammar::parse(&row.kind, text, fio_base.unwrap_or(base), Reading::Fio).map(|(value, _)| value);
+        let fio = || {
+            let base = fio_base.unwrap_or(base);
+            grammar::parse_with_files(&row.kind, text, base, Reading::Fio, self.source).map(|(value, _)| value)
+        };
         let literal = *from_shell && matches!(row.kind, Kind::Text | Kind::Names);
         let reading = if literal { Reading::Fio } else { Reading::Plain };
         let (plain, mut notes) = match self.plain(row, text, base, reading) {
@@ -179,7 +182,7 @@ impl Assembler<'_> {
 
     /// What was plainly meant. A name with a colon that exists as it stands is one name, not a list.
     fn plain(&self, row: &OptionSpec, text: &str, base: u32, reading: Reading) -> Result<(Value, Vec<Note>), Fault> {
-        let (value, mut notes) = grammar::parse(&row.kind, text, base, reading)?;
+        let (value, mut notes) = grammar::parse_with_files(&row.kind, text, base, reading, self.source)?;
         if row.name == "filename"
             && matches!(&value, Value::Names(names) if names.len() > 1)
             && self.source.exists(Path::new(text.trim()))

@@ -115,6 +115,22 @@ pub enum Unified {
     Both,
 }
 
+/// Bytes that repeat, of `buffer_pattern=` and `verify_pattern=`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pattern {
+    /// One period; zero where an offset stands. Never empty in a job, at most [`Pattern::MOST_BYTES`].
+    pub bytes: Vec<u8>,
+    /// Where in `bytes` the offset of the block stands: [`Pattern::OFFSET_BYTES`] bytes each, little-endian. Ascending.
+    pub offsets: Vec<usize>,
+}
+
+impl Pattern {
+    /// Bytes of a pattern at most, as in fio.
+    pub const MOST_BYTES: usize = 512;
+    /// Bytes that an offset takes.
+    pub const OFFSET_BYTES: usize = 8;
+}
+
 /// `percentile_list=` as written: the values and the most decimals that any of them had.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Percentiles {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::draft::Draft;
 use crate::grammar::{self, Reading};
-use crate::job::{Percentiles, Size, Workload};
+use crate::job::{Pattern, Percentiles, Size, Workload};
 use crate::table::{OptionSpec, Status, all_options};
 use crate::value::{Choice, Kind, Value};
 
@@ -144,8 +144,24 @@ impl Draw {
             Kind::Floats { most, above, max } => self.floats(nth, most, above, max),
             Kind::Ranges => Value::Text(format!("1k-{}", self.between(nth, 1, u64::MAX))),
             Kind::Split => Value::Text(format!("4k/60:{}/:64k/{}", 1 + nth, self.next() % 101)),
+            Kind::Pattern { offsets } => Value::Pattern(self.pattern(nth, offsets)),
             Kind::Gone => return None,
         })
+    }
+
+    fn pattern(&mut self, nth: u64, with_offsets: bool) -> Pattern {
+        let mut pattern = Pattern::default();
+        let wanted = self.between(nth, 1, Pattern::MOST_BYTES as u64) as usize;
+        while pattern.bytes.len() < wanted {
+            let room = wanted - pattern.bytes.len();
+            if with_offsets && room >= Pattern::OFFSET_BYTES && self.next().is_multiple_of(4) {
+                pattern.offsets.push(pattern.bytes.len());
+                pattern.bytes.extend([0; Pattern::OFFSET_BYTES]);
+            } else {
+                pattern.bytes.push(self.next() as u8);
+            }
+        }
+        pattern
     }
 }
 

@@ -1,6 +1,6 @@
 //! The kinds of value that options take, and the values themselves.
 
-use crate::job::{Percentiles, Size, Workload};
+use crate::job::{Pattern, Percentiles, Size, Workload};
 
 /// One word that a choice accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +90,11 @@ pub enum Kind {
     Ranges,
     /// `size/percent:…` for each direction.
     Split,
+    /// Bytes that repeat: `"text"`, `'file'`, numbers, one after the other.
+    Pattern {
+        /// Whether `%o`, the offset of the block, may stand in it.
+        offsets: bool,
+    },
     /// No value is right: the option is gone.
     Gone,
 }
@@ -125,6 +130,8 @@ pub enum Value {
     Cpus(Vec<u32>),
     /// Numbers, ascending, and the most decimals that any had.
     Floats(Percentiles),
+    /// Bytes that repeat.
+    Pattern(Pattern),
 }
 
 const NANOS_PER_MICRO: u64 = 1_000;
@@ -170,6 +177,24 @@ fn names_text(names: &[String]) -> String {
     names.iter().map(|n| n.replace(':', "\\:")).collect::<Vec<_>>().join(":")
 }
 
+/// Hexadecimal numbers, which are taken byte by byte, and `%o` where an offset stands.
+fn pattern_text(pattern: &Pattern) -> String {
+    let mut text = String::new();
+    let mut at = 0;
+    let ends = pattern.offsets.iter().copied().chain([pattern.bytes.len()]);
+    for end in ends {
+        if at < end {
+            text.push_str("0x");
+            text.extend(pattern.bytes[at..end].iter().map(|byte| format!("{byte:02x}")));
+        }
+        if end < pattern.bytes.len() {
+            text.push_str("%o");
+        }
+        at = end + Pattern::OFFSET_BYTES;
+    }
+    text
+}
+
 fn cpus_text(cpus: &[u32]) -> String {
     cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }
@@ -206,6 +231,7 @@ impl Kind {
                     list.values.iter().map(|v| format!("{v:.*}", list.precision as usize)).collect();
                 texts.join(":")
             }
+            Value::Pattern(pattern) => pattern_text(pattern),
         }
     }
 
@@ -232,6 +258,12 @@ impl Kind {
             Kind::Floats { .. } => "list of floating point values separated by ':' (opt=5.9:7.8)".into(),
             Kind::Ranges => "ranges for read,write,trim (opt=1k-4k,8k-32k)".into(),
             Kind::Split => "sizes with percentages (opt=4k/60:8k/40)".into(),
+            Kind::Pattern { offsets: false } => {
+                "text in double quotes, file in single quotes, numbers (opt=\"ab\"0xff)".into()
+            }
+            Kind::Pattern { offsets: true } => {
+                "text in double quotes, file in single quotes, numbers, %o (opt=\"ab\"0xff%o)".into()
+            }
             Kind::Gone => "none: the option is gone".into(),
         }
     }

@@ -43,6 +43,12 @@ impl Source for Machine {
         std::fs::read(path)
     }
 
+    fn head(&self, path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        std::fs::File::open(path)?.take(most as u64).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
     fn env(&self, name: &str) -> Option<String> {
         std::env::var(name).ok()
     }

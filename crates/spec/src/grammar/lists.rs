@@ -6,7 +6,7 @@ use crate::job::Percentiles;
 /// CPU numbers beyond this are a slip of the finger.
 const HIGHEST_CPU: u32 = 65_535;
 
-impl Grammar {
+impl Grammar<'_> {
     /// Up to three values with commas between. One value is for all; a missing third is the second.
     pub(super) fn per_direction(
         &mut self,

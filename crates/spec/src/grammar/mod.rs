@@ -6,9 +6,11 @@
 mod arithmetic;
 mod lists;
 mod number;
+mod pattern;
 
 use std::ops::Range;
 
+use crate::api::Source;
 use crate::job::{Size, Workload};
 use crate::value::{Choice, Kind, Value};
 
@@ -93,21 +95,37 @@ impl<'a> Piece<'a> {
 }
 
 /// One parse of one value.
-pub(crate) struct Grammar {
+pub(crate) struct Grammar<'s> {
     /// 1024 or 1000: what the suffixes mean.
     kb_base: u32,
     reading: Reading,
     notes: Vec<Note>,
+    /// Where files named in a value are read; none: there are no files.
+    source: Option<&'s dyn Source>,
 }
 
-/// Reads `text` as a value of `kind`.
+/// Reads `text` as a value of `kind` that names no file.
 pub(crate) fn parse(kind: &Kind, text: &str, kb_base: u32, reading: Reading) -> Result<(Value, Vec<Note>), Fault> {
-    let mut grammar = Grammar { kb_base, reading, notes: Vec::new() };
-    let value = grammar.value(kind, text)?;
-    Ok((value, grammar.notes))
+    Grammar { kb_base, reading, notes: Vec::new(), source: None }.parse(kind, text)
 }
 
-impl Grammar {
+/// Reads `text` as a value of `kind`; files that it names are read from `source`.
+pub(crate) fn parse_with_files(
+    kind: &Kind,
+    text: &str,
+    kb_base: u32,
+    reading: Reading,
+    source: &dyn Source,
+) -> Result<(Value, Vec<Note>), Fault> {
+    Grammar { kb_base, reading, notes: Vec::new(), source: Some(source) }.parse(kind, text)
+}
+
+impl Grammar<'_> {
+    fn parse(mut self, kind: &Kind, text: &str) -> Result<(Value, Vec<Note>), Fault> {
+        let value = self.value(kind, text)?;
+        Ok((value, self.notes))
+    }
+
     fn note(&mut self, span: Range<usize>, why: &'static str) {
         self.notes.push(Note { span, why });
     }
@@ -145,6 +163,7 @@ impl Grammar {
             Kind::Floats { most, above, max } => lists::floats(piece, most, above, max).map(Value::Floats),
             Kind::Ranges => self.ranges(piece).map(|()| Value::Text(piece.text.to_owned())),
             Kind::Split => self.split(piece).map(|()| Value::Text(piece.text.to_owned())),
+            Kind::Pattern { offsets } => self.pattern(piece, offsets).map(Value::Pattern),
             Kind::Gone => Err(Fault::new(piece.span(), "this option is gone")),
         }
     }

@@ -142,7 +142,7 @@ fn scale(parts: &Parts<'_>, multiplier: u64, piece: Piece<'_>) -> Result<u64, Fa
     u64::try_from(sum).map_err(|_| too_large())
 }
 
-impl Grammar {
+impl Grammar<'_> {
     /// The magnitude and sign of an integer with a size suffix.
     fn number(&mut self, piece: Piece<'_>) -> Result<(bool, u64), Fault> {
         if piece.text.trim_start().starts_with('(') {

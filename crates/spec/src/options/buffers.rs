@@ -49,7 +49,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         .access(flag!(job.buffers.scramble)),
     row(
         "buffer_pattern",
-        Kind::Text,
+        Kind::Pattern { offsets: false },
         "pattern to write",
         "Text in double quotes, a file in single quotes, numbers, \
         or several of them.",

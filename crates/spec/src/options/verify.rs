@@ -46,7 +46,12 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     ),
     row("verify_offset", Kind::Bytes { min: 0, max: 1 << 40 }, "where the header is in its interval", "Bytes.")
         .harmless(&["0"]),
-    row("verify_pattern", Kind::Text, "pattern to write and check", "`%o` stands for the block's offset."),
+    row(
+        "verify_pattern",
+        Kind::Pattern { offsets: true },
+        "pattern to write and check",
+        "`%o` stands for the block's offset.",
+    ),
     row(
         "verify_pattern_interval",
         Kind::Bytes { min: 0, max: 1 << 40 },
