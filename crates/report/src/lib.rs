@@ -10,6 +10,7 @@ pub mod fio_json;
 mod json;
 pub mod logs;
 pub mod number;
+pub mod terse;
 pub mod text;
 
 use jiff::tz::TimeZone;

@@ -100,6 +100,8 @@ pub struct ToolOptions {
     pub output: Option<PathBuf>,
     /// `--output-format`, in the order asked; never empty.
     pub formats: Vec<OutputFormat>,
+    /// `--terse-version`: 2 to 5.
+    pub terse_version: u32,
     /// `--save` (ours): where the RunResult goes.
     pub save: Option<PathBuf>,
     /// `--eta`.

@@ -28,6 +28,7 @@ pub(crate) struct CommandLine {
     pub(crate) only: Vec<String>,
     pub(crate) strict: bool,
     pub(crate) fio_exact: bool,
+    pub(crate) append_terse: bool,
     pub(crate) parse_only: bool,
     pub(crate) showcmd: bool,
     /// What is to be printed instead of running.
@@ -109,6 +110,7 @@ pub(crate) fn parse(args: &[OsString], source: &dyn Source, report: &mut Report)
         tool: ToolOptions {
             output: None,
             formats: Vec::new(),
+            terse_version: 3,
             save: None,
             eta: Eta::Auto,
             eta_interval_ns: DEFAULT_ETA_NS,
@@ -123,14 +125,19 @@ pub(crate) fn parse(args: &[OsString], source: &dyn Source, report: &mut Report)
         only: Vec::new(),
         strict: false,
         fio_exact: false,
+        append_terse: false,
         parse_only: false,
         showcmd: false,
         print: None,
     };
     let mut parser = Parser { line, report, engines: Vec::new() };
     parser.run(&args);
-    if parser.line.tool.formats.is_empty() {
-        parser.line.tool.formats.push(OutputFormat::Normal);
+    let formats = &mut parser.line.tool.formats;
+    if formats.is_empty() {
+        formats.push(OutputFormat::Normal);
+    }
+    if parser.line.append_terse && !formats.contains(&OutputFormat::Terse) {
+        formats.push(OutputFormat::Terse);
     }
     parser.line
 }
@@ -272,7 +279,7 @@ impl Parser<'_> {
                 let message = format!("`--{}` is not supported: {why}", row.name);
                 return self.report.error(&word.name_spot, message, Some(format!("instead: {instead}")));
             }
-            Status::NoEffect(_) => return self.without_effect(row.name, word),
+            Status::NoEffect(_) => return,
             _ => {}
         }
         let value = word.value.as_deref().unwrap_or_default();
@@ -291,6 +298,9 @@ impl Parser<'_> {
             "help" => line.print = Some(help::usage()),
             "section" => self.section(value, word),
             "output-format" => self.formats(value, word),
+            "minimal" => line.tool.formats = vec![OutputFormat::Terse],
+            "append-terse" => line.append_terse = true,
+            "terse-version" => self.terse_version(value, word),
             "eta" => self.eta(value, word),
             "eta-interval" => self.eta_interval(word),
             "eta-newline" => self.line.tool.eta_newline_ns = self.time(word).unwrap_or_default(),
@@ -298,14 +308,6 @@ impl Parser<'_> {
             "cmdhelp" => self.print(help::cmdhelp(value), word),
             "enghelp" => self.print(help::enghelp(value), word),
             _ => {}
-        }
-    }
-
-    /// What has no effect must still be a value that fio takes.
-    fn without_effect(&mut self, name: &str, word: &Word) {
-        let value = word.value.as_deref().unwrap_or_default();
-        if name == "terse-version" && !matches!(value, "2" | "3" | "4" | "5") {
-            self.error(word, format!("`{value}` is none of: 2, 3, 4, 5"), None);
         }
     }
 
@@ -334,10 +336,7 @@ impl Parser<'_> {
                 "normal" => self.line.tool.formats.push(OutputFormat::Normal),
                 "json" => self.line.tool.formats.push(OutputFormat::Json),
                 "json+" => self.line.tool.formats.push(OutputFormat::JsonPlus),
-                "terse" | "minimal" | "csv" => {
-                    let help = Some("normal, json and json+ are there".to_owned());
-                    self.error(word, format!("the format `{format}` is not carried out yet"), help);
-                }
+                "terse" | "minimal" | "csv" => self.line.tool.formats.push(OutputFormat::Terse),
                 _ => {
                     let near = suggest::nearest(format, ["normal", "json", "json+", "terse"]);
                     let help = near.map(|near| format!("did you mean `{near}`?"));
@@ -346,6 +345,13 @@ impl Parser<'_> {
             }
         }
         self.line.tool.formats.dedup();
+    }
+
+    fn terse_version(&mut self, value: &str, word: &Word) {
+        match value {
+            "2" | "3" | "4" | "5" => self.line.tool.terse_version = value.parse().unwrap_or_default(),
+            _ => self.error(word, format!("`{value}` is none of: 2, 3, 4, 5"), None),
+        }
     }
 
     fn eta(&mut self, value: &str, word: &Word) {

@@ -60,9 +60,9 @@ pub static TOOL_OPTIONS: &[ToolSpec] = &[
     row("enghelp", Optional("ENGINE[,OPTION]"), "list the engines, or an engine's options, or explain one", Same),
     row("max-jobs", Required("N"), "ignored", NoEffect("there is no limit; fio ignores it too")),
     row("alloc-size", Required("KIB"), "ignored", NoEffect("memory is taken as needed")),
-    row("terse-version", Required("N"), "version of terse lines", NoEffect("terse output comes later")),
-    row("append-terse", None, "add terse lines to the normal report", NotYet),
-    row("minimal", None, "report in terse lines", NotYet),
+    row("terse-version", Required("N"), "version of terse lines: 2, 3, 4 or 5", Same),
+    row("append-terse", None, "add terse lines to the report", Same),
+    row("minimal", None, "report in terse lines", Same),
     row("bandwidth-log", Optional("NAME"), "log the bandwidth of all jobs together", NotYet),
     row(
         "latency-log",

@@ -14,11 +14,12 @@ use iostrata_device::{Guard, Refusal, Target};
 use iostrata_os::clock::monotonic_ns;
 use iostrata_os::host;
 use iostrata_os::signals::Signals;
-use iostrata_report::{RenderOptions, fio_json, text};
+use iostrata_report::{RenderOptions, fio_json, terse, text};
 use iostrata_result::{Note, OptionWord, RunResult};
 use iostrata_run::{Context, Plan, Refused, RunError, execute, plan, refuse};
 use iostrata_spec::{
-    Action, Diagnostic, Eta, Host, Invocation, OutputFormat, Source, parse_command_line, render_diagnostics,
+    Action, Diagnostic, Eta, Host, Invocation, OutputFormat, Source, ToolOptions, parse_command_line,
+    render_diagnostics,
 };
 
 use crate::logs::LogWriter;
@@ -145,7 +146,7 @@ fn run_jobs(
             refused.errors.iter().for_each(|error| complain(&format!("{}: {error}\n", program(as_fio))));
             let untouched = Guard::admit(&[], &[], false).map_err(|_| anyhow!("{refused}"))?;
             let result = refuse(&refused, context(arguments, invocation, untouched, signals, false));
-            return tell_refusal(&result, &tool.formats, &destination, save.as_ref(), &render).map(|()| 1);
+            return tell_refusal(&result, tool, &destination, save.as_ref(), &render).map(|()| 1);
         }
     };
 
@@ -172,7 +173,7 @@ fn run_jobs(
         let errors = result.workers.iter().filter_map(|worker| text::error_line(worker, &render));
         errors.for_each(|line| complain(&line));
     }
-    let document = document(&result, &tool.formats, Some(&watch), &render);
+    let document = document(&result, tool, Some(&watch), &render);
     destination.write(&document).and(saved).and(logged)?;
     Ok(iostrata_result::derive::exit_code(&result))
 }
@@ -180,15 +181,14 @@ fn run_jobs(
 /// Programs that asked for a document get one. The text would say no more than standard error has said.
 fn tell_refusal(
     result: &RunResult,
-    formats: &[OutputFormat],
+    tool: &ToolOptions,
     destination: &Destination,
     save: Option<&Destination>,
     render: &RenderOptions,
 ) -> anyhow::Result<()> {
     let saved = save.map_or(Ok(()), |save| save.write(&iostrata_result::to_json(result)));
-    let formats: Vec<_> = formats.iter().copied().filter(|format| *format != OutputFormat::Normal).collect();
-    let written =
-        if formats.is_empty() { Ok(()) } else { destination.write(&document(result, &formats, None, render)) };
+    let document = document(result, tool, None, render);
+    let written = if document.is_empty() { Ok(()) } else { destination.write(&document) };
     written.and(saved)
 }
 
@@ -248,23 +248,24 @@ pub(crate) fn context(
     }
 }
 
-/// All formats that were asked for, one after another.
-fn document(result: &RunResult, formats: &[OutputFormat], watch: Option<&Watch>, render: &RenderOptions) -> String {
+/// All formats that were asked for, in fio's order. Without a `watch` there is no normal text.
+fn document(result: &RunResult, tool: &ToolOptions, watch: Option<&Watch>, render: &RenderOptions) -> String {
+    let asked = |format| tool.formats.contains(&format);
+    let normal = asked(OutputFormat::Normal) && watch.is_some();
     let mut document = String::new();
-    for format in formats {
-        match format {
-            OutputFormat::Normal => {
-                if let Some(watch) = watch {
-                    document.push_str(&watch.kept);
-                    document.push_str(if watch.eta { "\n" } else { "" });
-                }
-                document.push_str(&text::render(result, render));
-            }
-            OutputFormat::Json => document.push_str(&fio_json::render(result, false, render)),
-            OutputFormat::JsonPlus => document.push_str(&fio_json::render(result, true, render)),
-            // The parser refuses it until it is there.
-            OutputFormat::Terse => {}
-        }
+    if let Some(watch) = watch.filter(|_| normal) {
+        document.push_str(&watch.kept);
+        document.push_str(if watch.eta { "\n" } else { "" });
+    }
+    if asked(OutputFormat::Terse) {
+        let version = terse::Version::of(tool.terse_version).unwrap_or(terse::Version::V3);
+        document.push_str(&terse::render(result, version));
+    }
+    if asked(OutputFormat::Json) || asked(OutputFormat::JsonPlus) {
+        document.push_str(&fio_json::render(result, asked(OutputFormat::JsonPlus), render));
+    }
+    if normal {
+        document.push_str(&text::render(result, render));
     }
     document
 }

@@ -114,7 +114,10 @@ fn options_of_the_tool_are_understood() {
     assert_eq!(tool.allow_destroy, ["c", "d", "a", "b"]);
     assert!(tool.warnings_fatal && !tool.readonly);
     let plain = World::default().run(&["--name=x"]).unwrap().tool;
-    assert_eq!(plain.formats, [OutputFormat::Normal]);
+    assert_eq!((plain.formats, plain.terse_version), (vec![OutputFormat::Normal], 3));
+    let formats = |args: &[&str]| World::default().run(&[&["--name=x"], args].concat()).unwrap().tool.formats;
+    assert_eq!(formats(&["--minimal"]), [OutputFormat::Terse]);
+    assert_eq!(formats(&["--append-terse", "--output-format=json"]), [OutputFormat::Json, OutputFormat::Terse]);
     assert_eq!(plain.grace_ns, 30_000_000_000);
 }
 
@@ -122,14 +125,13 @@ fn options_of_the_tool_are_understood() {
 fn options_of_the_tool_that_are_wrong_are_refused() {
     for argument in [
         "--output-format=xml",
-        "--output-format=terse",
+        "--terse-version=9",
         "--eta=maybe",
         "--eta-interval=10ms",
         "--grace=soon",
         "--client=host",
         "--server",
         "--status-interval=1",
-        "--minimal",
         "--latency-log=x",
         "--debug=all",
         "--section=global",
