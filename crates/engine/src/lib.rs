@@ -17,6 +17,8 @@ mod libaio;
 mod null;
 mod posixaio;
 mod psync;
+#[cfg(target_os = "linux")]
+mod pvsync;
 mod random;
 pub mod registry;
 mod sim;

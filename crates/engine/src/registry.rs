@@ -2,13 +2,18 @@
 
 use crate::api::EngineSpec;
 #[cfg(not(target_os = "linux"))]
-use crate::elsewhere::{IO_URING, LIBAIO};
+use crate::elsewhere::{IO_URING, LIBAIO, PVSYNC, PVSYNC2};
 #[cfg(target_os = "linux")]
-use crate::{libaio::SPEC as LIBAIO, uring::SPEC as IO_URING};
+use crate::{
+    libaio::SPEC as LIBAIO,
+    pvsync::{PVSYNC, PVSYNC2},
+    uring::SPEC as IO_URING,
+};
 use crate::{null, posixaio, psync, sim, sync};
 
 /// One row per engine. An engine that cannot run here has its row too, and says why.
-static ENGINES: &[EngineSpec] = &[IO_URING, LIBAIO, null::SPEC, posixaio::SPEC, psync::SPEC, sim::SPEC, sync::SPEC];
+static ENGINES: &[EngineSpec] =
+    &[IO_URING, LIBAIO, null::SPEC, posixaio::SPEC, psync::SPEC, PVSYNC, PVSYNC2, sim::SPEC, sync::SPEC];
 
 /// All engines, ordered by name.
 pub fn engines() -> &'static [EngineSpec] {

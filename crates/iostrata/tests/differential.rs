@@ -12,7 +12,7 @@ use iostrata_testkit::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
 use iostrata_testkit::pairs::all_pairs;
 use iostrata_testkit::{Folder, Loop, Mount, Outcome, alone, fio, iostrata, is_root, measure, some_at_once, which};
 
-const ENGINES: [&str; 6] = ["null", "psync", "sync", "libaio", "posixaio", "io_uring"];
+const ENGINES: [&str; 8] = ["null", "psync", "pvsync", "pvsync2", "sync", "libaio", "posixaio", "io_uring"];
 const WORKLOADS: [&str; 5] = ["read", "write", "randread", "randwrite", "randrw"];
 const TARGETS: [&str; 4] = ["ext4", "xfs", "tmpfs", "loop device"];
 const DIRECT: [&str; 2] = ["0", "1"];

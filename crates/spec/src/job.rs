@@ -163,7 +163,7 @@ pub enum Seed {
 }
 
 /// Options that engines own.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct EngineOptions {
     /// io_uring `fixedbufs`.
     pub fixed_buffers: bool,
@@ -173,12 +173,35 @@ pub struct EngineOptions {
     pub sq_poll: bool,
     /// io_uring `sqthread_poll_cpu`.
     pub sq_poll_cpu: Option<u32>,
-    /// io_uring `hipri`: completions are polled for.
+    /// `hipri`: completions are polled for.
     pub polled: bool,
+    /// pvsync2 `hipri_percentage`: of so many I/Os in a hundred.
+    pub polled_percent: u32,
+    /// pvsync2 `nowait`: an I/O that would wait fails.
+    pub nowait: bool,
+    /// pvsync2 `uncached`: what was moved leaves the page cache.
+    pub uncached: bool,
     /// io_uring `nonvectored` (fio's default is 1).
     pub vectored: bool,
     /// `sim`'s law.
     pub sim: SimLaw,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        EngineOptions {
+            fixed_buffers: false,
+            register_files: false,
+            sq_poll: false,
+            sq_poll_cpu: None,
+            polled: false,
+            polled_percent: 100,
+            nowait: false,
+            uncached: false,
+            vectored: false,
+            sim: SimLaw::default(),
+        }
+    }
 }
 
 /// The seeded device of the `sim` engine: service time of one I/O is `base + len · per_byte`, times a log-normal

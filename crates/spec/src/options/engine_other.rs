@@ -24,7 +24,11 @@ const PROTOCOLS: &[Choice] = words!["tcp": "TCP", "tcpv6": "TCP over IPv6", "udp
 
 pub(super) static OPTIONS: &[OptionSpec] = &[
     row(&["libaio"], "userspace_reap", Kind::Flag, "reap completions from the mapped ring").harmless(&["0"]),
-    row(&["libaio", "pvsync2"], "nowait", Kind::Bool, "fail rather than wait").default("0").harmless(&["0"]),
+    row(&["libaio"], "nowait", Kind::Bool, "fail rather than wait").default("0").harmless(&["0"]),
+    row(&["pvsync2"], "nowait", Kind::Bool, "fail rather than wait")
+        .default("0")
+        .linux_only()
+        .access(flag!(job.engine_options.nowait)),
     row(&["libaio"], "libaio_vectored", Kind::Bool, "vectored reads and writes").default("0").harmless(&["0"]),
     row(CMDPRIO, "cmdprio_percentage", Kind::PerDirection { min: 0, max: 100 }, "share of I/Os with a priority")
         .harmless(&["0"]),
@@ -61,11 +65,19 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     row(CMD, "sqthread_poll_cpu", COUNT, "CPU of that thread"),
     row(CMD, "nonvectored", Kind::Int { min: -1, max: 1 }, "commands without vectors"),
     row(CMD, "force_async", COUNT, "every Nth command through a kernel worker").harmless(&["0"]),
-    row(&["pvsync2", "sg", "io_uring_cmd", "xnvme", "libblkio"], "hipri", Kind::Flag, "poll for completions")
-        .harmless(&["0"]),
+    row(&["sg", "io_uring_cmd", "xnvme", "libblkio"], "hipri", Kind::Flag, "poll for completions").harmless(&["0"]),
+    row(&["pvsync2"], "hipri", Kind::Flag, "poll for completions")
+        .default("0")
+        .linux_only()
+        .access(flag!(job.engine_options.polled)),
     row(&["pvsync2"], "hipri_percentage", Kind::Int { min: 0, max: 100 }, "share of I/Os that are polled for")
-        .default("100"),
-    row(&["pvsync2"], "uncached", Kind::Bool, "leave nothing in the page cache").default("0").harmless(&["0"]),
+        .default("100")
+        .linux_only()
+        .access(int!(job.engine_options.polled_percent)),
+    row(&["pvsync2"], "uncached", Kind::Bool, "leave nothing in the page cache")
+        .default("0")
+        .linux_only()
+        .access(flag!(job.engine_options.uncached)),
     row(&["mmap"], "thp", Kind::Bool, "ask for huge pages").default("0").harmless(&["0"]),
     row(&["cpuio"], "cpuload", Kind::Int { min: 0, max: 100 }, "percent of a CPU to burn"),
     row(&["cpuio"], "cpuchunks", Kind::Time(TimeUnit::Microseconds), "length of one burn").default("50000us"),

@@ -123,6 +123,11 @@ const CASES: &[(&str, &[&str], Check)] = &[
     }),
     ("hipri", &["--ioengine=io_uring", "--hipri"], |j| j.engine_options.polled),
     ("nonvectored", &["--ioengine=io_uring", "--nonvectored=0"], |j| j.engine_options.vectored),
+    ("hipri_percentage", &["--ioengine=pvsync2", "--hipri", "--hipri_percentage=7"], |j| {
+        j.engine_options.polled_percent == 7
+    }),
+    ("nowait", &["--ioengine=pvsync2", "--nowait=1"], |j| j.engine_options.nowait),
+    ("uncached", &["--ioengine=pvsync2", "--uncached=1"], |j| j.engine_options.uncached),
     ("sim_latency", &["--ioengine=sim", "--sim_latency=1ms"], |j| j.engine_options.sim.base_ns == 1_000_000),
     ("sim_bandwidth", &["--ioengine=sim", "--sim_bandwidth=1m"], |j| j.engine_options.sim.bytes_per_second == 1 << 20),
     ("sim_sigma", &["--ioengine=sim", "--sim_sigma=0.25"], |j| j.engine_options.sim.sigma_milli == 250),
