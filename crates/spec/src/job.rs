@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+pub use crate::pace::{LatencySearch, RateProcess, SteadyCriterion, SteadyMeasure, SteadyState, ThinkCount};
+
 /// A value for each data direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PerDirection<T> {
@@ -455,6 +457,12 @@ pub struct Job {
     pub time_based: bool,
     /// `ramp_time`, nanoseconds.
     pub ramp_ns: u64,
+    /// `ramp_size`, bytes (0 = none).
+    pub ramp_bytes: u64,
+    /// `job_start_clock_id`: the clock of the start in fio's JSON (0: the wall clock).
+    pub start_clock: u32,
+    /// `steadystate` and its kin.
+    pub steady: SteadyState,
 
     /// `direct`.
     pub direct: bool,
@@ -497,12 +505,32 @@ pub struct Job {
     pub rate_bytes: PerDirection<Option<u64>>,
     /// `rate_iops`.
     pub rate_iops: PerDirection<Option<u64>>,
+    /// `rate_min`, bytes per second: below it the job fails.
+    pub rate_min_bytes: PerDirection<Option<u64>>,
+    /// `rate_iops_min`.
+    pub rate_min_iops: PerDirection<Option<u64>>,
+    /// `rate_cycle`, milliseconds: the window over which the lowest rates are judged.
+    pub rate_cycle_ms: u32,
+    /// `rate_process`.
+    pub rate_process: RateProcess,
+    /// `rate_ignore_thinktime`: what a pause cost is not caught up on.
+    pub rate_ignores_think: bool,
+    /// `max_latency`, nanoseconds.
+    pub max_latency_ns: PerDirection<Option<u64>>,
+    /// `latency_target` and its kin.
+    pub latency_search: LatencySearch,
     /// `thinktime`, nanoseconds.
     pub think_ns: u64,
     /// `thinktime_spin`, nanoseconds.
     pub think_spin_ns: u64,
-    /// `thinktime_blocks`.
+    /// `thinktime_blocks`; `u64::MAX` when `thinktime_iotime` alone says when to pause.
     pub think_blocks: u64,
+    /// `thinktime_blocks_type`.
+    pub think_count: ThinkCount,
+    /// `thinktime_iotime`, nanoseconds: pause after so much time of I/O (0 = never).
+    pub think_io_ns: u64,
+    /// `thinkcycles`: cycles burned before each I/O but the first.
+    pub think_cycles: u32,
     /// Buffers.
     pub buffers: Buffers,
 

@@ -13,6 +13,7 @@ mod help;
 pub mod job;
 mod jobfile;
 mod options;
+mod pace;
 mod parse;
 mod render;
 mod report;

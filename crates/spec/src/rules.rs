@@ -45,19 +45,59 @@ impl Rules<'_> {
     fn rates(&mut self) {
         let job = &self.built.draft.job;
         let any = |rates: PerDirection<Option<u64>>| rates.to_array().iter().any(Option::is_some);
-        if any(job.rate_bytes) && any(job.rate_iops) {
+        let both = any(job.rate_bytes) && any(job.rate_iops);
+        let both_least = any(job.rate_min_bytes) && any(job.rate_min_iops);
+        let above = |least: PerDirection<Option<u64>>, most: PerDirection<Option<u64>>| {
+            let pairs = least.to_array().into_iter().zip(most.to_array());
+            pairs.into_iter().any(|(least, most)| least.zip(most).is_some_and(|(least, most)| least > most))
+        };
+        let bytes_above = above(job.rate_min_bytes, job.rate_bytes);
+        let iops_above = above(job.rate_min_iops, job.rate_iops);
+        if both || both_least {
+            let names: &[&str] = if both { &["rate_iops", "rate"] } else { &["rate_iops_min", "rate_min"] };
             let help = "leave one of them out";
-            self.say(Severity::Error, &["rate_iops", "rate"], "rate and rate_iops are mutually exclusive", help);
+            self.say(Severity::Error, names, "rate and rate_iops are mutually exclusive", help);
+        }
+        for (least, is_above) in [("rate_min", bytes_above), ("rate_iops_min", iops_above)] {
+            if is_above {
+                let message = format!("{least} exceeds the rate that the job is held to");
+                self.say(Severity::Error, &[least], &message, "");
+            }
         }
     }
 
     fn times(&mut self) {
         let job = &mut self.built.draft.job;
         job.think_spin_ns = job.think_spin_ns.min(job.think_ns);
+        if job.think_io_ns > 0 && !self.built.spots.contains_key("thinktime_blocks") {
+            job.think_blocks = u64::MAX;
+        }
         if job.time_based && job.runtime_ns == 0 {
             job.time_based = false;
             let message = "time_based has no effect without runtime";
             self.say(Severity::Warning, &["time_based"], message, "add `runtime=`");
+        }
+        self.latency_search();
+        self.steady_state();
+    }
+
+    fn latency_search(&mut self) {
+        let search = self.built.draft.job.latency_search;
+        if search.target_ns > 0 && search.window_ns == 0 {
+            let message = "latency_target needs a window over which each depth is judged";
+            let help = "add `latency_window=`, for instance 200ms; fio ends such a job after one I/O";
+            self.say(Severity::Error, &["latency_target"], message, help);
+        }
+    }
+
+    fn steady_state(&mut self) {
+        let steady = &mut self.built.draft.job.steady;
+        let off = steady.duration_ns == 0;
+        steady.interval_ns = if steady.interval_ns == 0 { 1_000_000_000 } else { steady.interval_ns };
+        let others = ["steadystate", "steadystate_ramp_time", "steadystate_check_interval"];
+        if let Some(name) = others.into_iter().find(|name| off && self.given(name)) {
+            let message = format!("{name} has no effect without steadystate_duration");
+            self.say(Severity::Warning, &[name], &message, "add `steadystate_duration=`");
         }
     }
 

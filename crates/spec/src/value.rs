@@ -1,6 +1,6 @@
 //! The kinds of value that options take, and the values themselves.
 
-use crate::job::{Pattern, Percentiles, Size, Workload};
+use crate::job::{Pattern, Percentiles, Size, SteadyCriterion, Workload};
 
 /// One word that a choice accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +86,8 @@ pub enum Kind {
         /// All are at most this.
         max: f64,
     },
+    /// One of some words, a colon and a limit, perhaps in percent: `iops_slope:0.3%`.
+    Steady(&'static [Choice]),
     /// `low-high` for each direction.
     Ranges,
     /// `size/percent:…` for each direction.
@@ -132,6 +134,8 @@ pub enum Value {
     Floats(Percentiles),
     /// Bytes that repeat.
     Pattern(Pattern),
+    /// What steady state is judged by.
+    Steady(SteadyCriterion),
 }
 
 const NANOS_PER_MICRO: u64 = 1_000;
@@ -226,6 +230,10 @@ impl Kind {
                 cpus.iter().fold(0u64, |mask, cpu| mask | 1u64.checked_shl(*cpu).unwrap_or(0)).to_string()
             }
             Value::Cpus(cpus) => cpus_text(cpus),
+            Value::Steady(criterion) => {
+                let percent = if criterion.percent { "%" } else { "" };
+                format!("{}:{}{percent}", criterion.word(), criterion.limit)
+            }
             Value::Floats(list) => {
                 let texts: Vec<String> =
                     list.values.iter().map(|v| format!("{v:.*}", list.precision as usize)).collect();
@@ -256,6 +264,7 @@ impl Kind {
             Kind::Cpus => "CPU numbers and ranges (opt=0,2-5)".into(),
             Kind::CpuMask => "integer value, one bit per CPU (opt=3)".into(),
             Kind::Floats { .. } => "list of floating point values separated by ':' (opt=5.9:7.8)".into(),
+            Kind::Steady(_) => "word of a list, a colon and a limit (opt=bla:0.5%)".into(),
             Kind::Ranges => "ranges for read,write,trim (opt=1k-4k,8k-32k)".into(),
             Kind::Split => "sizes with percentages (opt=4k/60:8k/40)".into(),
             Kind::Pattern { offsets: false } => {
@@ -289,7 +298,7 @@ impl Kind {
     /// The words that are valid, if the kind has a list.
     pub fn choices(&self) -> &'static [Choice] {
         match self {
-            Kind::Choice(list) | Kind::ChoiceWith(list) | Kind::Words(list) => list,
+            Kind::Choice(list) | Kind::ChoiceWith(list) | Kind::Words(list) | Kind::Steady(list) => list,
             Kind::Workload => crate::options::shape::WORKLOADS,
             _ => &[],
         }

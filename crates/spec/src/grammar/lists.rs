@@ -1,7 +1,8 @@
 //! Lists: per direction, ranges, names, CPUs, decimals.
 
-use super::{Fault, Grammar, Piece, Reading};
-use crate::job::Percentiles;
+use super::{Fault, Grammar, Piece, Reading, choice};
+use crate::job::{Percentiles, SteadyCriterion};
+use crate::value::Choice;
 
 /// CPU numbers beyond this are a slip of the finger.
 const HIGHEST_CPU: u32 = 65_535;
@@ -217,4 +218,23 @@ pub(super) fn floats(piece: Piece<'_>, most: usize, above: f64, max: f64) -> Res
     }
     list.values.sort_by(f64::total_cmp);
     Ok(list)
+}
+
+/// `criterion:limit[%]`.
+pub(super) fn steady(piece: Piece<'_>, choices: &'static [Choice]) -> Result<SteadyCriterion, Fault> {
+    let Some(colon) = piece.text.find(':') else {
+        choice(piece, choices)?;
+        let fault = Fault::new(piece.span(), "a limit is missing after the criterion");
+        return Err(fault.help(format!("write `{}:0.3%` for instance", piece.text)));
+    };
+    let word = choice(piece.to(colon).trimmed(), choices)?;
+    let limit = piece.from(colon + 1).trimmed();
+    let (number, percent) = match limit.text.strip_suffix('%') {
+        Some(number) => (number.trim_end(), true),
+        None => (limit.text, false),
+    };
+    let plain = number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let value = number.parse::<f64>().ok().filter(|value| plain && value.is_finite());
+    let criterion = value.and_then(|value| SteadyCriterion::new(word, value, percent));
+    criterion.ok_or_else(|| Fault::new(limit.span(), format!("`{}` is no limit: a number, perhaps with %", limit.text)))
 }

@@ -161,6 +161,7 @@ impl Grammar<'_> {
             Kind::Cpus => lists::cpus(piece).map(Value::Cpus),
             Kind::CpuMask => self.cpu_mask(piece).map(Value::Cpus),
             Kind::Floats { most, above, max } => lists::floats(piece, most, above, max).map(Value::Floats),
+            Kind::Steady(choices) => lists::steady(piece, choices).map(Value::Steady),
             Kind::Ranges => self.ranges(piece).map(|()| Value::Text(piece.text.to_owned())),
             Kind::Split => self.split(piece).map(|()| Value::Text(piece.text.to_owned())),
             Kind::Pattern { offsets } => self.pattern(piece, offsets).map(Value::Pattern),

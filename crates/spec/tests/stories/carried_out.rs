@@ -77,6 +77,36 @@ const CASES: &[(&str, &[&str], Check)] = &[
     ("thinktime", &["--thinktime=10"], |j| j.think_ns == 10_000),
     ("thinktime_spin", &["--thinktime=10", "--thinktime_spin=4"], |j| j.think_spin_ns == 4_000),
     ("thinktime_blocks", &["--thinktime_blocks=3"], |j| j.think_blocks == 3),
+    ("thinktime_blocks_type", &["--thinktime_blocks_type=issue"], |j| j.think_count == ThinkCount::Issue),
+    ("thinktime_iotime", &["--thinktime=10", "--thinktime_iotime=2"], |j| {
+        j.think_io_ns == 2_000_000_000 && j.think_blocks == u64::MAX
+    }),
+    ("thinkcycles", &["--thinkcycles=1000"], |j| j.think_cycles == 1000),
+    ("rate_min", &["--rate_min=1m"], |j| j.rate_min_bytes == PerDirection::all(Some(1 << 20))),
+    ("rate_iops_min", &["--rate_iops_min=7,,8"], |j| j.rate_min_iops.to_array() == [Some(7), None, Some(8)]),
+    ("rate_cycle", &["--rate_cycle=250"], |j| j.rate_cycle_ms == 250),
+    ("rate_process", &["--rate_process=poisson"], |j| j.rate_process == RateProcess::Poisson),
+    ("rate_ignore_thinktime", &["--rate_ignore_thinktime=1"], |j| j.rate_ignores_think),
+    ("max_latency", &["--max_latency=1ms,0,5"], |j| {
+        j.max_latency_ns.to_array() == [Some(1_000_000), None, Some(5_000)]
+    }),
+    ("latency_target", &["--latency_target=2ms", "--latency_window=1s"], |j| j.latency_search.target_ns == 2_000_000),
+    ("latency_window", &["--latency_target=2ms", "--latency_window=1s"], |j| {
+        j.latency_search.window_ns == 1_000_000_000
+    }),
+    ("latency_percentile", &["--latency_percentile=99.5"], |j| j.latency_search.percentile == 99.5),
+    ("latency_run", &["--latency_run=1"], |j| j.latency_search.keep_running),
+    ("ramp_size", &["--ramp_size=1m"], |j| j.ramp_bytes == 1 << 20),
+    ("job_start_clock_id", &["--job_start_clock_id=1"], |j| j.start_clock == 1),
+    ("steadystate", &["--steadystate=lat_slope:2.5%", "--ss_dur=5"], |j| {
+        let wanted = SteadyCriterion { measure: SteadyMeasure::Latency, slope: true, limit: 2.5, percent: true };
+        j.steady.criterion == wanted
+    }),
+    ("steadystate_duration", &["--steadystate_duration=5"], |j| j.steady.duration_ns == 5_000_000_000),
+    ("steadystate_ramp_time", &["--ss_dur=1", "--steadystate_ramp_time=5"], |j| j.steady.ramp_ns == 5_000_000_000),
+    ("steadystate_check_interval", &["--ss_dur=9", "--steadystate_check_interval=3"], |j| {
+        j.steady.interval_ns == 3_000_000_000
+    }),
     ("zero_buffers", &["--zero_buffers"], |j| j.buffers.zero),
     ("refill_buffers", &["--refill_buffers"], |j| j.buffers.refill),
     ("scramble_buffers", &["--scramble_buffers=0"], |j| !j.buffers.scramble),

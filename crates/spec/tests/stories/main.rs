@@ -8,6 +8,7 @@ mod diagnostics;
 mod documents;
 mod job_files;
 mod misreadings;
+mod pacing;
 mod rules;
 mod values;
 mod world;

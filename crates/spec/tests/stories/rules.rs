@@ -119,7 +119,6 @@ fn what_is_not_carried_out_is_refused_and_never_ignored() {
         "--verify=md5",
         "--bssplit=4k/50:8k/50",
         "--random_distribution=zipf:1.2",
-        "--rate_process=poisson",
         "--zonemode=zbd",
         "--continue_on_error=all",
         "--rwmixcycle=5",
