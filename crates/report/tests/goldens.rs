@@ -3,7 +3,7 @@
 use iostrata_report::text::{self, BannerJob};
 use iostrata_report::{RenderOptions, fio_json};
 use iostrata_result::testing::{self, direction, tally, worker};
-use iostrata_result::{DiskUse, End, LatencyResult, Note, RunResult};
+use iostrata_result::{DiskUse, End, LatencyResult, Note, RunResult, SteadyMeasure, SteadySample, SteadyState};
 use jiff::tz::TimeZone;
 use std::path::PathBuf;
 
@@ -209,6 +209,32 @@ fn what_fio_does_not_have() {
     check("ours", &run, &ours());
     let as_fio = text::render(&run, &as_fio());
     assert!(!as_fio.contains("Notes:") && !as_fio.contains("Differs"), "fio has no such sections");
+}
+
+/// Two clones that ended when their bandwidth was steady, and a job of which no sample was taken.
+#[test]
+fn steady_states() {
+    let sample =
+        |ios: u64| SteadySample { elapsed_ns: 1_000_000_000, ios, bytes: ios * 4096, clat_sum_ns: ios * 81_000 };
+    let mut state = SteadyState {
+        measure: SteadyMeasure::Bandwidth,
+        slope: false,
+        limit: 5.0,
+        percent: true,
+        duration_ns: 3_000_000_000,
+        window: 3,
+        attained: true,
+        samples: [1000, 1010, 1020].map(sample).to_vec(),
+    };
+    let mut run = testing::example();
+    run.workers.iter_mut().for_each(|worker| worker.steady_state = Some(state.clone()));
+    (state.measure, state.slope, state.percent, state.limit) = (SteadyMeasure::Latency, true, false, 0.5);
+    (state.attained, state.samples) = (false, Vec::new());
+    let mut late = worker("late");
+    late.read = Some(direction(&[81_000]));
+    late.steady_state = Some(state);
+    run.workers.push(late);
+    check("steady", &run, &ours());
 }
 
 /// A snapshot of a running run: its errors are told once, at its end.

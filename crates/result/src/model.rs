@@ -148,6 +148,12 @@ pub struct WorkerResult {
     /// What the search for a latency target found, if there was one.
     #[serde(default)]
     pub latency_target: Option<LatencyTarget>,
+    /// What the search for steady state saw, if there was one; the members of a group share it.
+    #[serde(default)]
+    pub steady_state: Option<SteadyState>,
+    /// The clock that `job_start_clock_id` names, milliseconds, when it started; `None` for the wall clock.
+    #[serde(default)]
+    pub started_clock_ms: Option<i64>,
     /// What the engine was granted ("registered ring", …).
     pub engine_used: Vec<String>,
     /// I/Os that were due under a rate and never issued.
@@ -178,6 +184,52 @@ pub struct LatencyTarget {
     pub percentile: f64,
     /// The depth that the search ended at.
     pub depth: u32,
+}
+
+/// What steady state is judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SteadyMeasure {
+    /// I/Os per second.
+    Iops,
+    /// Bytes per second.
+    Bandwidth,
+    /// Mean completion latency.
+    Latency,
+}
+
+/// A search for steady state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SteadyState {
+    /// The series that is judged.
+    pub measure: SteadyMeasure,
+    /// By its slope, else by its largest deviation from its mean.
+    pub slope: bool,
+    /// Steady is what is below this: I/Os or bytes per second or nanoseconds, or percent of the mean.
+    pub limit: f64,
+    /// The limit is a percentage.
+    pub percent: bool,
+    /// Length of the window, nanoseconds.
+    pub duration_ns: u64,
+    /// Samples in the window.
+    pub window: u64,
+    /// Performance was steady, and the job ended for it.
+    pub attained: bool,
+    /// The last window's samples, oldest first.
+    pub samples: Vec<SteadySample>,
+}
+
+/// What all jobs that are judged together did in one interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SteadySample {
+    /// Length of the interval, nanoseconds.
+    pub elapsed_ns: u64,
+    /// I/Os completed.
+    pub ios: u64,
+    /// Bytes transferred.
+    pub bytes: u64,
+    /// Their completion latencies added up, nanoseconds.
+    pub clat_sum_ns: u64,
 }
 
 /// What a report needs to know of a job.

@@ -64,6 +64,8 @@ pub fn worker(name: &str) -> WorkerResult {
         batch_stamp_error_ns: 0,
         latency_buckets: LatencyBuckets::default(),
         latency_target: None,
+        steady_state: None,
+        started_clock_ms: None,
         engine_used: Vec::new(),
         due_not_issued: 0,
         censored: 0,

@@ -5,12 +5,13 @@ mod ours;
 
 use crate::date::ctime;
 use crate::json::{Object, Value};
+use crate::text::steady_word;
 use crate::{FIO_VERSION, RenderOptions};
 use iostrata_result::derive::{
     self, Direction, Disk, DiskCounts, Kind, LEAST_DEPTH_SHARE, LEAST_LATENCY_SHARE, Latency, Report, Samples,
-    shown_share,
+    Steadiness, shown_share,
 };
-use iostrata_result::{DiskUse, OptionWord, RunResult};
+use iostrata_result::{DiskUse, OptionWord, RunResult, SteadyMeasure, SteadyState};
 
 /// What fio writes as `eta` when it is not known.
 const ETA_UNKNOWN: u64 = i32::MAX as u64;
@@ -74,6 +75,31 @@ fn job(report: &Report<'_>, plus: bool) -> Object {
         .with("latency_window", target.window_us)
         .with("latency_window_us", target.window_us)
         .with_some("desc", facts.description.as_ref())
+        .with_some("steadystate", report.steady_state.map(steady_state))
+}
+
+/// What was asked of steady state, what was found, and the series that it was found by.
+fn steady_state(state: &SteadyState) -> Object {
+    let found = Steadiness::of(state);
+    let percent = if state.percent { "%" } else { "" };
+    let by_latency = state.measure == SteadyMeasure::Latency;
+    let list = |values: &[u64]| values.iter().copied().collect::<Value>();
+    let data = Object::default()
+        .with("bw_mean", found.bw_bytes_mean)
+        .with("iops_mean", found.iops_mean)
+        .with_some("lat_mean", by_latency.then_some(found.lat_ns_mean))
+        .with_some("lat_ns", by_latency.then(|| list(&found.lat_ns)))
+        .with("iops", list(&found.iops))
+        .with("bw", list(&found.bw_bytes));
+    let slope = if state.slope { "_slope" } else { "" };
+    Object::default()
+        .with("ss", format!("{}{slope}:{:.6}{percent}", steady_word(state.measure), state.limit))
+        .with("duration", state.duration_ns / 1_000_000_000)
+        .with("attained", u32::from(state.attained))
+        .with("criterion", format!("{:.6}{percent}", found.criterion))
+        .with("max_deviation", found.max_deviation)
+        .with("slope", found.slope)
+        .with("data", data)
 }
 
 /// From `job_runtime` to the errors that were passed over.

@@ -5,8 +5,10 @@ use super::parts;
 use crate::RenderOptions;
 use crate::date::ctime;
 use crate::number::{Base, Style};
-use iostrata_result::derive::{Direction, Kind, LEAST_DEPTH_SHARE, LEAST_LATENCY_SHARE, Latency, Report, shown_share};
-use iostrata_result::{LatencyTarget, Reporting};
+use iostrata_result::derive::{
+    Direction, Kind, LEAST_DEPTH_SHARE, LEAST_LATENCY_SHARE, Latency, Report, Steadiness, shown_share,
+};
+use iostrata_result::{LatencyTarget, Reporting, SteadyMeasure, SteadyState};
 
 /// The style of a job's numbers.
 pub(super) fn style(reporting: &Reporting) -> Style {
@@ -126,7 +128,9 @@ fn totals(report: &Report<'_>) -> String {
             system_words(tolerated.first_error)
         );
     }
-    text + &target_line(&report.latency_target)
+    text += &target_line(&report.latency_target);
+    let style = style(&report.job.reporting);
+    text + &report.steady_state.map(|state| steady_line(state, style)).unwrap_or_default()
 }
 
 /// Reads, writes and trims; a mixed report shows all in the first place.
@@ -135,6 +139,36 @@ fn triple(report: &Report<'_>, field: fn(&Direction) -> u64) -> String {
     let first = of(Kind::Read).or_else(|| of(Kind::Mixed));
     let [read, write, trim] = [first, of(Kind::Write), of(Kind::Trim)].map(Option::unwrap_or_default);
     format!("{read},{write},{trim}")
+}
+
+/// What fio calls a measure of steady state.
+pub(crate) fn steady_word(measure: SteadyMeasure) -> &'static str {
+    match measure {
+        SteadyMeasure::Iops => "iops",
+        SteadyMeasure::Bandwidth => "bw",
+        SteadyMeasure::Latency => "lat",
+    }
+}
+
+/// `  steadystate  : attained=yes, bw=400KiB/s (410kB/s), iops=100, iops mean dev=0.000%`. (fio prints the number of
+/// the first unit behind the second, too.)
+fn steady_line(state: &SteadyState, style: Style) -> String {
+    let found = Steadiness::of(state);
+    let latency = match state.measure {
+        SteadyMeasure::Latency => format!(", lat={}", time(found.lat_ns_mean.into())),
+        SteadyMeasure::Iops | SteadyMeasure::Bandwidth => String::new(),
+    };
+    format!(
+        "  steadystate  : attained={}, bw={} ({}), iops={}{latency}, {} {}={:.3}{}\n",
+        if state.attained { "yes" } else { "no" },
+        style.rate(found.bw_bytes_mean),
+        style.rate_other(found.bw_bytes_mean),
+        found.iops_mean,
+        steady_word(state.measure),
+        if state.slope { "slope" } else { "mean dev" },
+        found.criterion,
+        if state.percent { "%" } else { "" }
+    )
 }
 
 fn target_line(target: &LatencyTarget) -> String {

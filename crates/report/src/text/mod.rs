@@ -8,6 +8,7 @@ mod run;
 
 pub use banner::{BannerJob, banner, layout};
 pub use errors::{error_line, terminating};
+pub(crate) use job::steady_word;
 pub(crate) use run::{DIFFERS, WARNING};
 
 use crate::RenderOptions;

@@ -14,12 +14,14 @@ mod group;
 mod latency;
 pub mod leaves;
 mod report;
+mod steady;
 
 pub use direction::{Direction, Kind, Samples};
 pub use disk::{Disk, DiskCounts, disks};
 pub use group::{GroupRow, GroupSummary, groups};
 pub use latency::{Latency, Percentile};
 pub use report::{Report, reports};
+pub use steady::Steadiness;
 
 use crate::model::{End, RunResult};
 

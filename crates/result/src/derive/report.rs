@@ -3,7 +3,7 @@
 use super::direction::{Direction, Kind, Sum};
 use super::latency::Latency;
 use super::{group, percent, shares};
-use crate::model::{DirectionResult, JobFacts, LatencyTarget, RunResult, Tolerated, WorkerResult};
+use crate::model::{DirectionResult, JobFacts, LatencyTarget, RunResult, SteadyState, Tolerated, WorkerResult};
 use iostrata_stats::{LatencyBuckets, LatencySummary};
 
 /// One entry of a report.
@@ -19,7 +19,7 @@ pub struct Report<'a> {
     pub jobs: u32,
     /// Thread id of the first.
     pub pid: u32,
-    /// When the first started, milliseconds since the epoch.
+    /// When the first started, milliseconds since the epoch, or on the clock that its job names.
     pub job_start_ms: i64,
     /// First error of any member, one that was gone on after if there is no other; 0 for none.
     pub error: i32,
@@ -64,6 +64,8 @@ pub struct Report<'a> {
     pub tolerated: Tolerated,
     /// The latency target; without one target and window are 0, the percentile is 100 and the depth the job's.
     pub latency_target: LatencyTarget,
+    /// The search for steady state, if there was one; see [`Steadiness::of`](super::Steadiness::of).
+    pub steady_state: Option<&'a SteadyState>,
     /// I/Os that were due under a rate and never issued.
     pub due_not_issued: u64,
     /// I/Os that had not come back when their worker was given up: the percentiles are lower bounds then.
@@ -113,7 +115,7 @@ fn report_of(members: &[WorkerResult], elapsed_s: u64) -> Report<'_> {
         group: first.group,
         jobs: members.len() as u32,
         pid: first.pid,
-        job_start_ms: first.started_unix_ms,
+        job_start_ms: first.started_clock_ms.unwrap_or(first.started_unix_ms),
         error: failed.map_or(tolerated.first_error, |worker| worker.error),
         error_text: failed.and_then(|worker| worker.error_text.as_deref()),
         eta_s: members.iter().map(|worker| worker.eta_s).try_fold(0, |eta, next| Some(eta.max(next?))),
@@ -140,6 +142,7 @@ fn report_of(members: &[WorkerResult], elapsed_s: u64) -> Report<'_> {
             percentile: 100.0,
             depth: job.depth,
         }),
+        steady_state: members.iter().find_map(|worker| worker.steady_state.as_ref()),
         due_not_issued: sum(members, |worker| worker.due_not_issued),
         censored: sum(members, |worker| worker.censored),
     }

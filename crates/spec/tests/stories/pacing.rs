@@ -45,7 +45,7 @@ fn a_criterion_is_a_word_and_a_limit() {
     let criterion = job(&["--ss_dur=1", "--ss=bw : 12.5 %"]).steady.criterion;
     let wanted = SteadyCriterion { measure: SteadyMeasure::Bandwidth, slope: false, limit: 12.5, percent: true };
     assert_eq!(criterion, wanted);
-    assert_eq!(job_errors(&["--ss=iops"]), ["a limit is missing after the criterion"]);
+    assert_eq!(job_errors(&["--ss=iops"]), ["`steadystate`: a limit is missing after the criterion"]);
     for bad in ["--ss=foo:5%", "--ss=iops:", "--ss=iops:%", "--ss=iops:-3", "--ss=iops:nan", "--ss=lat:1e400"] {
         assert_eq!(job_errors(&[bad]).len(), 1, "{bad}");
     }
