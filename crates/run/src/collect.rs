@@ -3,9 +3,10 @@
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
-use iostrata_result::{DirectionResult, JobFacts, Note, OptionWord, Reporting, Tolerated, WorkerResult};
+use iostrata_result::{DirectionResult, JobFacts, LatencyTarget, Note, OptionWord, Reporting, Tolerated, WorkerResult};
 use iostrata_spec::{Job, Unified};
 
+use crate::group::Group;
 use crate::live::{Ending, Live, LiveDirection, State};
 use crate::plan::WorkerPlan;
 
@@ -27,7 +28,7 @@ pub(crate) struct Times {
 }
 
 /// Reads a worker's counters, all of one moment.
-pub(crate) fn collect(plan: &WorkerPlan, live: &Live, times: Times) -> Collected {
+pub(crate) fn collect(plan: &WorkerPlan, live: &Live, group: Option<&Group>, times: Times) -> Collected {
     let ending = live.ending.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let ended = ending.is_some();
     let ending = ending.unwrap_or_default();
@@ -68,7 +69,9 @@ pub(crate) fn collect(plan: &WorkerPlan, live: &Live, times: Times) -> Collected
             submit_counts: counts(&live.submit_counts),
             complete_counts: counts(&live.complete_counts),
             batch_stamp_error_ns: live.batch_stamp_error_ns.get(),
-            latency_target: None,
+            latency_target: latency_target(plan, live),
+            steady_state: group.and_then(Group::steady_state),
+            started_clock_ms: live.started_clock_ms.get().copied(),
             latency_buckets: live.buckets.snapshot(),
             engine_used: ending.engine_used.clone(),
             due_not_issued: ending.due_not_issued,
@@ -87,6 +90,16 @@ pub(crate) fn collect(plan: &WorkerPlan, live: &Live, times: Times) -> Collected
     }
     let notes = notes(plan, &ending);
     Collected { result, notes }
+}
+
+fn latency_target(plan: &WorkerPlan, live: &Live) -> Option<LatencyTarget> {
+    let search = plan.job.latency_search;
+    (search.target_ns > 0).then(|| LatencyTarget {
+        target_ns: search.target_ns,
+        window_us: search.window_ns / 1000,
+        percentile: search.percentile,
+        depth: live.search_depth.load(Relaxed),
+    })
 }
 
 fn counts(counters: &[iostrata_stats::LiveCounter; 7]) -> [u64; 7] {
@@ -129,6 +142,10 @@ fn notes(plan: &WorkerPlan, ending: &Ending) -> Vec<Note> {
             "censored",
             format!("{} I/Os never came back: latencies and percentiles are lower bounds", ending.censored),
         ));
+    }
+    if ending.ended_in_ramp {
+        let text = "it was done before its ramp was over: all of it is counted, and nothing was warmed up before";
+        notes.push(note("ended-in-ramp", text.into()));
     }
     if ending.due_not_issued > 0 {
         notes.push(note(

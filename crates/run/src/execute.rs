@@ -15,6 +15,7 @@ use crate::collect::{Collected, Times, collect};
 use crate::disks::Disks;
 use crate::error::{NO_ANSWER, Refused, RunError};
 use crate::gate::Gate;
+use crate::group::Group;
 use crate::helpers::HelperThreads;
 use crate::layout::{LayoutNeed, Making, layout_need};
 use crate::live::{Live, State};
@@ -121,6 +122,8 @@ pub fn refuse(refused: &Refused, context: Context) -> RunResult {
 struct Run<'a> {
     plan: &'a Plan,
     lives: Vec<Arc<Live>>,
+    /// What each worker decides together with others.
+    groups: Vec<Option<Arc<Group>>>,
     guard: Arc<Guard>,
     context: Context,
     time: Time,
@@ -138,11 +141,13 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(plan: &'a Plan, context: Context) -> Self {
-        let lives = plan.workers.iter().map(|worker| Arc::new(Live::new(worker))).collect();
+        let lives: Vec<_> = plan.workers.iter().map(|worker| Arc::new(Live::new(worker))).collect();
+        let signals = context.signals;
         let time = if plan.virtual_time { Time::Virtual(World::new()) } else { Time::Real(RealClock::detect()) };
         let start_ns = monotonic_ns();
         Run {
             plan,
+            groups: Group::all(plan, &lives, move || signals.notify()),
             lives,
             guard: Arc::clone(&context.guard),
             time,
@@ -254,6 +259,7 @@ impl<'a> Run<'a> {
         let birth = Birth {
             plan: self.plan.workers[index].clone(),
             live: Arc::clone(&self.lives[index]),
+            group: self.groups[index].clone(),
             guard: Arc::clone(&self.guard),
             gate: Arc::clone(gate),
             time: self.time.clone(),
@@ -289,7 +295,13 @@ impl<'a> Run<'a> {
         if job.runtime_ns == 0 || started_ns == 0 || self.plan.virtual_time {
             return NEVER;
         }
-        started_ns.saturating_add(job.ramp_ns).saturating_add(job.runtime_ns).saturating_add(self.context.grace_ns)
+        let measured_from_ns = match live.measure_start_ns.load(Relaxed) {
+            // Nobody knows how long a ramp by size takes.
+            0 if job.ramp_bytes > 0 => return NEVER,
+            0 => started_ns.saturating_add(job.ramp_ns),
+            measured_ns => measured_ns,
+        };
+        measured_from_ns.saturating_add(job.runtime_ns).saturating_add(self.context.grace_ns)
     }
 
     /// Waits; hears signals.
@@ -316,7 +328,8 @@ impl<'a> Run<'a> {
             let live = &self.lives[index];
             let overdue = now_ns >= self.overdue_ns(index);
             let exit_all = ended_groups.contains(&self.plan.workers[index].group);
-            if live.has_ended() || !(self.signal.is_some() || exit_all || overdue) {
+            let told = live.stop.load(Relaxed);
+            if live.has_ended() || !(self.signal.is_some() || exit_all || overdue || told) {
                 continue;
             }
             live.stop.store(true, Relaxed);
@@ -368,7 +381,7 @@ impl<'a> Run<'a> {
         let mut notes = self.context.notes.clone();
         let mut workers = Vec::with_capacity(self.lives.len());
         for (index, (plan, live)) in self.plan.workers.iter().zip(&self.lives).enumerate() {
-            let Collected { mut result, notes: own } = collect(plan, live, times);
+            let Collected { mut result, notes: own } = collect(plan, live, self.groups[index].as_deref(), times);
             if let Some((_, fault)) = self.faults.iter().find(|(worker, _)| *worker == index) {
                 result.error = fault.errno;
                 result.error_text = Some(fault.to_string());

@@ -1,7 +1,7 @@
 //! What a worker counts while it runs: written by that worker only, readable by any thread at any time.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock};
 
 use iostrata_engine::{FileId, Io};
 use iostrata_os::thread::{Usage, Waker};
@@ -102,6 +102,8 @@ pub struct Ending {
     pub due_not_issued: u64,
     /// I/Os that never came back.
     pub censored: u64,
+    /// It was done before its ramp was over.
+    pub ended_in_ramp: bool,
 }
 
 /// One worker's shared state.
@@ -144,6 +146,10 @@ pub(crate) struct Live {
     pub io_start_ns: AtomicU64,
     /// When I/O ended; 0 while it goes on.
     pub end_ns: AtomicU64,
+    /// The depth that `latency_target` tries, or found.
+    pub search_depth: AtomicU32,
+    /// The clock that `job_start_clock_id` names, milliseconds, when I/O began.
+    pub started_clock_ms: OnceLock<i64>,
     /// Wakes the worker out of a system call; there once it runs.
     pub waker: Mutex<Option<Waker>>,
     /// There once it has ended.
@@ -193,6 +199,8 @@ impl Live {
             measure_start_ns: AtomicU64::new(0),
             io_start_ns: AtomicU64::new(0),
             end_ns: AtomicU64::new(0),
+            search_depth: AtomicU32::new(1),
+            started_clock_ms: OnceLock::new(),
             waker: Mutex::new(None),
             ending: Mutex::new(None),
         }
@@ -207,6 +215,11 @@ impl Live {
     /// All three, in the order read, write, trim.
     pub(crate) fn directions(&self) -> &[Option<LiveDirection>; 3] {
         &self.directions
+    }
+
+    /// I/Os done, of all directions.
+    pub(crate) fn ios(&self) -> u64 {
+        self.directions.iter().flatten().map(|direction| direction.ios.get()).sum()
     }
 
     /// Where it stands.

@@ -272,9 +272,8 @@ mod tests {
         // deviation √20000, and variance/mean is 1 ± √(2/1000).
         for rate in [iops(20), bytes(20 * 4096)] {
             let mut pacer = poisson(rate, 7);
-            let counts: Vec<f64> = (0..1000)
-                .map(|second| due_between(&mut pacer, 0, (second + 1) * NS_PER_SECOND) as f64)
-                .collect();
+            let counts: Vec<f64> =
+                (0..1000).map(|second| due_between(&mut pacer, 0, (second + 1) * NS_PER_SECOND) as f64).collect();
             let sum: f64 = counts.iter().sum();
             assert!((sum - 20_000.0).abs() < 5.0 * 20_000f64.sqrt(), "{sum} I/Os");
             let mean = sum / 1000.0;

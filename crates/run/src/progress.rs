@@ -66,20 +66,16 @@ impl Rates {
         let per_second = |pick: fn((u64, u64)) -> u64| {
             std::array::from_fn(|index| rate(pick(totals[index]), pick(self.last[index])))
         };
-        let shares: Vec<Option<(f64, Option<u64>)>> =
-            plan.workers.iter().zip(lives).map(|(worker, live)| share_done(worker, live, now_ns)).collect();
-        let all_known = shares.iter().all(Option::is_some);
-        let slowest = shares.iter().flatten().map(|(share, _)| *share).fold(1.0_f64, f64::min);
-        let left = shares.iter().flatten().filter_map(|(_, left)| *left).max();
+        let (done, seconds_left) = outlook(plan, lives, now_ns);
         let progress = Progress {
             layout: None,
             running: lives.iter().filter(|live| !live.has_ended()).count() as u32,
             open_files: lives.iter().map(|live| live.open_files.load(Relaxed)).sum(),
             states: lives.iter().map(|live| live.state()).collect(),
-            done: (all_known && !shares.is_empty()).then_some(slowest),
+            done,
             bytes_per_second: per_second(|total| total.0),
             ios_per_second: per_second(|total| total.1),
-            seconds_left: if all_known { left } else { None },
+            seconds_left,
             used: std::array::from_fn(|index| lives.iter().any(|live| live.directions()[index].is_some())),
         };
         self.last = totals;
@@ -88,22 +84,50 @@ impl Rates {
     }
 }
 
-/// Share of a worker's work that is done, and the seconds that the rest will take.
-fn share_done(worker: &WorkerPlan, live: &Live, now_ns: u64) -> Option<(f64, Option<u64>)> {
-    if live.has_ended() {
-        return Some((1.0, Some(0)));
+/// Share of the whole run that is done, and the seconds that it still needs. A stage takes as long as its slowest
+/// worker; what nobody can tell stays unknown.
+fn outlook(plan: &Plan, lives: &[Arc<Live>], now_ns: u64) -> (Option<f64>, Option<u64>) {
+    // Virtual time has no now.
+    if plan.workers.is_empty() || plan.virtual_time {
+        return (None, None);
     }
-    let started_ns = live.io_start_ns.load(Relaxed);
-    if started_ns == 0 {
-        return None;
+    let mut left_by_stage = vec![Some(0.0_f64); plan.stages() as usize];
+    for (worker, live) in plan.workers.iter().zip(lives) {
+        let left = &mut left_by_stage[worker.stage as usize];
+        *left = left.zip(seconds_left(worker, live, now_ns)).map(|(stage, worker)| stage.max(worker));
+    }
+    let Some(left) = left_by_stage.into_iter().try_fold(0.0, |sum, stage| Some(sum + stage?)) else {
+        return (None, None);
+    };
+    let started_ns = lives.iter().map(|live| live.io_start_ns.load(Relaxed)).filter(|&start_ns| start_ns > 0).min();
+    let elapsed = started_ns.map_or(0.0, |start_ns| now_ns.saturating_sub(start_ns) as f64 / 1e9);
+    let whole = elapsed + left;
+    (Some(if whole > 0.0 { elapsed / whole } else { 0.0 }), Some(left.round() as u64))
+}
+
+/// Seconds that a worker still needs: by its time, or as fast as so far.
+fn seconds_left(worker: &WorkerPlan, live: &Live, now_ns: u64) -> Option<f64> {
+    /// Less done than this tells nothing about the rest.
+    const LEAST_SHARE: f64 = 1e-6;
+    if live.has_ended() {
+        return Some(0.0);
     }
     let job = &worker.job;
-    let elapsed_ns = now_ns.saturating_sub(started_ns) as f64;
-    let by_time = (job.runtime_ns > 0).then(|| elapsed_ns / (job.ramp_ns.saturating_add(job.runtime_ns)) as f64);
+    // In seconds: no sum of times can be too large for that.
+    let timed = (job.ramp_ns as f64 + job.runtime_ns as f64) / 1e9;
+    let started_ns = live.io_start_ns.load(Relaxed);
+    if started_ns == 0 {
+        let known = job.runtime_ns > 0 && job.time_based;
+        return known.then_some(job.start_delay_ns.1 as f64 / 1e9 + timed);
+    }
+    let elapsed = now_ns.saturating_sub(started_ns) as f64 / 1e9;
+    let by_time = (job.runtime_ns > 0).then_some((timed - elapsed).max(0.0));
     let bytes: u64 = live.directions().iter().flatten().map(|direction| direction.bytes.get()).sum();
     let asked = worker.io_bytes.saturating_mul(u64::from(job.loops));
-    let by_bytes = (!job.time_based && asked > 0).then(|| bytes as f64 / asked as f64);
-    let share = by_time.unwrap_or(0.0).max(by_bytes.unwrap_or(0.0)).min(1.0);
-    let left = (share > 0.0).then(|| ((elapsed_ns / share - elapsed_ns) / 1e9).round() as u64);
-    Some((share, left))
+    let share = if job.time_based || asked == 0 { 0.0 } else { (bytes as f64 / asked as f64).min(1.0) };
+    let by_bytes = (share > LEAST_SHARE).then(|| elapsed / share - elapsed);
+    match (by_time, by_bytes) {
+        (Some(time), Some(bytes)) => Some(time.min(bytes)),
+        (time, bytes) => time.or(bytes),
+    }
 }

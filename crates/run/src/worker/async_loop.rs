@@ -103,6 +103,11 @@ impl AsyncLoop {
         }
     }
 
+    /// At most so many requests in flight from now on.
+    pub(super) fn limit(&mut self, depth: u32) {
+        self.rules.depth = depth;
+    }
+
     /// One pass over the files.
     pub(super) fn pass<C: Clock>(
         &mut self,
@@ -116,7 +121,20 @@ impl AsyncLoop {
                 return Ok(PassEnd::Stop);
             }
             let mut wait_ns = u64::MAX;
+            if let Some(verdict) = core.verdict {
+                self.drain(core, engine)?;
+                now_ns = core.clock.now_ns();
+                match core.follow(verdict, now_ns) {
+                    Some(depth) => self.rules.depth = depth,
+                    None => return Ok(PassEnd::Stop),
+                }
+                continue;
+            }
+            if core.job.think_cycles > 0 {
+                now_ns = core.burn(now_ns);
+            }
             if core.should_think() {
+                core.begin_thinking();
                 self.drain(core, engine)?;
                 core.think();
                 now_ns = core.clock.now_ns();
@@ -167,6 +185,7 @@ impl AsyncLoop {
             self.batch.extend(self.again.drain(first..).map(|slot| self.slots[slot as usize].io));
             return Ok(());
         }
+        let room = room.min(core.think_room());
         let mut start_ns = now_ns;
         let stamp_each = core.buffers.needs_work_per_io() && core.job.workload.writes;
         self.stamped_each = stamp_each;
@@ -304,7 +323,7 @@ impl AsyncLoop {
             return Ok(core.clock.now_ns());
         }
         if self.completions.is_empty() {
-            let full = self.in_flight == self.rules.depth || self.draining_to_low;
+            let full = self.in_flight >= self.rules.depth || self.draining_to_low;
             let min = if full { self.rules.reap_min.min(self.in_flight) } else { 1 };
             let until_ns = wait_ns.min(core.timeline.end_ns());
             let until = match (min, until_ns) {

@@ -7,15 +7,17 @@ use iostrata_engine::{Io, Op, SlotArena, SlotId};
 use iostrata_os::clock::clock_ms;
 use iostrata_os::thread::{Usage, thread_usage};
 use iostrata_result::series::IoRecord;
-use iostrata_spec::Job;
+use iostrata_spec::{Job, ThinkCount};
 
 use super::feed::{Dry, Feed, Planned};
 use super::files::OpenFiles;
 use super::timeline::{Event, Timeline};
+use super::watch::Watch;
 use crate::buffers::BufferMaker;
 use crate::clock::Clock;
 use crate::error::{RunError, advice, errno_text};
 use crate::generate::Direction;
+use crate::latency_target::Verdict;
 use crate::live::Live;
 use crate::pace::Pacer;
 use crate::plan::WorkerPlan;
@@ -92,11 +94,24 @@ pub(super) struct Core<'a, C: Clock> {
     pub(super) timeline: Timeline,
     /// Takes each I/O down for logs over time.
     pub(super) log: Option<Recorder>,
+    pub(super) watch: Watch,
+    /// Longest latency that is no matter, by direction: `max_latency` or the target of a search, `u64::MAX` for none.
+    pub(super) most_ns: [u64; 3],
+    /// The search wants another depth, or its end, as soon as nothing is in flight.
+    pub(super) verdict: Option<Verdict>,
     /// First error; ends the job.
     pub(super) error: Option<RunError>,
     pub(super) notes: Vec<String>,
-    /// I/Os completed since the last think time.
+    /// I/Os completed, or issued, since the last think time.
     pub(super) since_think: u64,
+    /// Nothing was issued since the last think time.
+    pub(super) owes_io: bool,
+    /// At the end of the last think time there were enough I/Os for the next one.
+    pub(super) had_enough: bool,
+    /// `thinktime_blocks`; out of reach where `thinktime_iotime` alone says when to think.
+    pub(super) think_blocks: u64,
+    /// I/Os that `thinkcycles` were burned for.
+    pub(super) burned_ios: u64,
     /// The thread's figures when measuring began.
     pub(super) usage_start: Usage,
     pub(super) stopping: bool,
@@ -108,17 +123,40 @@ impl<C: Clock> Core<'_, C> {
     pub(super) fn must_stop(&mut self, now_ns: u64) -> bool {
         match self.timeline.look(self.job, self.live, now_ns) {
             Event::None => {}
+            event => self.happened(event, now_ns),
+        }
+        self.stopping |= self.live.stop.load(Relaxed) | self.error.is_some();
+        self.stopping
+    }
+
+    #[cold]
+    fn happened(&mut self, event: Event, now_ns: u64) {
+        match event {
+            Event::None | Event::Look => {}
             Event::RampEnd => {
                 self.usage_start = thread_usage();
                 self.begin_log(now_ns);
                 if let Some(pacer) = &mut self.pacer {
-                    pacer.restart(now_ns);
+                    pacer.forgive(now_ns);
                 }
+                self.watch.measuring_begins(self.live, now_ns);
             }
             Event::End => self.stopping = true,
         }
-        self.stopping |= self.live.stop.load(Relaxed) | self.error.is_some();
-        self.stopping
+        if self.watch.think_is_due(now_ns) {
+            self.since_think = self.think_blocks;
+        }
+        if let Some(text) = self.watch.look(self.live, now_ns) {
+            self.error.get_or_insert_with(|| RunError::job_errno(self.job, libc::EIO, text));
+        }
+        if let Some(search) = &mut self.watch.search
+            && self.timeline.measures()
+        {
+            let verdict = search.judge(now_ns, self.live.ios());
+            self.verdict = (verdict != Verdict::Stay).then_some(verdict).or(self.verdict);
+        }
+        self.watch.plan_next();
+        self.timeline.watch_at(self.watch.next_ns());
     }
 
     /// Plans one request, if one is due.
@@ -138,6 +176,8 @@ impl<C: Clock> Core<'_, C> {
                 if let (Some(pacer), Some(direction)) = (&mut self.pacer, io.direction()) {
                     pacer.issued(direction, io.len);
                 }
+                self.owes_io = false;
+                self.since_think += u64::from(self.job.think_count == ThinkCount::Issue);
                 Plan::Io(io, due_ns)
             }
         }
@@ -196,7 +236,7 @@ impl<C: Clock> Core<'_, C> {
                 return Outcome::Done;
             }
         };
-        self.since_think += 1;
+        self.since_think += u64::from(self.job.think_count == ThinkCount::Complete);
         let Some(counters) = self.live.direction(direction) else { return Outcome::Done };
         counters.bytes.add(u64::from(slot.asked_len));
         counters.ios.add(1);
@@ -220,6 +260,9 @@ impl<C: Clock> Core<'_, C> {
         }
         if let Some(log) = &mut self.log {
             log.io(record(slot, direction, now_ns));
+        }
+        if lat_ns > self.most_ns[direction.index()] {
+            self.too_slow(&slot.io, direction, lat_ns);
         }
         Outcome::Done
     }
@@ -286,12 +329,12 @@ impl<C: Clock> Core<'_, C> {
 
     fn io_error_text(&self, io: &Io, result: i32) -> String {
         let file = self.plan.files.get(io.file as usize).map_or(String::new(), |file| file.path.display().to_string());
-        let (operation, what) = match io.op {
-            Op::Read => ("read", "read"),
-            Op::Write => ("write", "written"),
-            Op::Trim => ("trim", "trimmed"),
-            Op::Sync => ("fsync", "synced"),
-            Op::DataSync => ("fdatasync", "synced"),
+        let operation = operation(io.op);
+        let what = match io.op {
+            Op::Read => "read",
+            Op::Write => "written",
+            Op::Trim => "trimmed",
+            Op::Sync | Op::DataSync => "synced",
         };
         let place = if io.len > 0 { format!(", offset {}, length {}", io.offset, io.len) } else { String::new() };
         if result >= 0 {
@@ -315,20 +358,6 @@ impl<C: Clock> Core<'_, C> {
         Some(format!("; {why}"))
     }
 
-    /// Waits out the think time.
-    pub(super) fn think(&mut self) {
-        self.since_think = 0;
-        let now_ns = self.clock.now_ns();
-        let until_ns = now_ns.saturating_add(self.job.think_ns).min(self.timeline.end_ns());
-        let spin_until_ns = now_ns.saturating_add(self.job.think_spin_ns).min(until_ns);
-        if self.job.think_spin_ns > 0 && !self.plan.engine.caps.virtual_time {
-            while self.clock.now_ns() < spin_until_ns && !self.live.stop.load(Relaxed) {
-                std::hint::spin_loop();
-            }
-        }
-        self.sleep_until(until_ns);
-    }
-
     /// Sleeps until `at_ns` or until told to stop, taking samples on the way.
     pub(super) fn sleep_until(&mut self, at_ns: u64) {
         loop {
@@ -350,11 +379,16 @@ impl<C: Clock> Core<'_, C> {
         }
         true
     }
+}
 
-    /// Whether the think time is due.
-    #[inline]
-    pub(super) fn should_think(&self) -> bool {
-        self.job.think_ns > 0 && self.since_think >= self.job.think_blocks
+/// What a request is called.
+pub(super) fn operation(op: Op) -> &'static str {
+    match op {
+        Op::Read => "read",
+        Op::Write => "write",
+        Op::Trim => "trim",
+        Op::Sync => "fsync",
+        Op::DataSync => "fdatasync",
     }
 }
 

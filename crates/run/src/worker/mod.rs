@@ -4,8 +4,11 @@ mod async_loop;
 mod core;
 mod feed;
 mod files;
+mod limits;
 mod sync_loop;
+mod think;
 mod timeline;
+mod watch;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,6 +18,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use iostrata_device::Guard;
 use iostrata_engine::virtual_time::World;
 use iostrata_engine::{EngineConfig, EngineError, Granted, Instance, SlotArena};
+use iostrata_os::clock::clock_ms;
 use iostrata_os::signals;
 use iostrata_os::thread::{Waker, current_tid, pin_current, set_nice_current, thread_usage};
 use iostrata_spec::{CpuPolicy, Job, Seed};
@@ -24,11 +28,14 @@ use self::core::{Core, PassEnd};
 use self::feed::{Feed, FeedLimits};
 use self::files::OpenFiles;
 use self::timeline::Timeline;
+use self::watch::Watch;
 use crate::buffers::BufferMaker;
 use crate::clock::{Clock, RealClock, VirtualClock};
 use crate::error::RunError;
 use crate::gate::Gate;
+use crate::generate::random::derive;
 use crate::generate::{Direction, Mix, OffsetSpec, Offsets, Streams};
+use crate::group::Group;
 use crate::live::{Ending, Live, State};
 use crate::pace::Pacer;
 use crate::plan::WorkerPlan;
@@ -36,6 +43,9 @@ use crate::recorder::{LogSender, Recorder};
 
 /// How long a worker may try to cancel what is in flight once it is given up.
 const CANCEL_NS: u64 = 400_000_000;
+
+/// So many I/Os nobody waits for, and more can be counted still.
+const NEVER_THINKS: u64 = u64::MAX / 2;
 
 /// Which clock a worker lives by.
 #[derive(Clone)]
@@ -50,6 +60,8 @@ pub(crate) enum Time {
 pub(crate) struct Birth {
     pub(crate) plan: WorkerPlan,
     pub(crate) live: Arc<Live>,
+    /// Those that it decides some things together with.
+    pub(crate) group: Option<Arc<Group>>,
     pub(crate) guard: Arc<Guard>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) time: Time,
@@ -142,7 +154,11 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     delay_start(plan, clock, live, &streams);
 
     let start_ns = clock.now_ns();
-    let ramps = job.ramp_ns > 0;
+    let timeline = Timeline::new(job, birth.group.as_ref(), start_ns);
+    let ramps = !timeline.measures();
+    if job.start_clock > 0 && !plan.engine.caps.virtual_time {
+        let _ = live.started_clock_ms.set(start_clock_ms(job)?);
+    }
     live.set_state(if ramps { State::Ramp } else { State::Running });
     live.io_start_ns.store(start_ns, Relaxed);
     if !ramps {
@@ -154,27 +170,37 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
         clock,
         live,
         feed: make_feed(plan, &streams),
-        pacer: Pacer::for_job(job, start_ns),
+        pacer: Pacer::for_job(job, derive(streams.think, 1), start_ns),
         buffers,
         arena,
         files: open_files,
-        timeline: Timeline::new(job, start_ns),
+        timeline,
+        watch: Watch::new(job, birth.group.clone(), granted.depth, start_ns),
+        most_ns: most_ns(job),
+        verdict: None,
         log: Recorder::for_job(job, plan.engine.caps.synchronous, plan.thread_number as usize - 1, birth.logs.as_ref()),
         error: None,
         notes: Vec::new(),
         since_think: 0,
+        owes_io: false,
+        had_enough: false,
+        think_blocks: job.think_blocks.min(NEVER_THINKS),
+        burned_ios: 0,
         usage_start: thread_usage(),
         stopping: false,
     };
     if !ramps {
         core.begin_log(start_ns);
+        core.watch.measuring_begins(live, start_ns);
     }
+    core.timeline.watch_at(core.watch.next_ns());
     let result = passes(birth, &mut core, instance, granted.depth, ending);
     let end_ns = clock.now_ns();
     live.end_ns.store(end_ns, Relaxed);
     if live.measure_start_ns.load(Relaxed) == 0 {
         // Its ramp never ended: what it did counts from its start, as in fio.
         live.measure_start_ns.store(start_ns, Relaxed);
+        ending.ended_in_ramp = true;
     }
     if !plan.engine.caps.virtual_time {
         ending.usage = thread_usage() - core.usage_start;
@@ -185,6 +211,19 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     ending.error = core.error.take();
     result?;
     put_away(plan, live, core.files)
+}
+
+/// The clock that `job_start_clock_id` names, milliseconds.
+fn start_clock_ms(job: &Job) -> Result<i64, RunError> {
+    clock_ms(job.start_clock as i32).and_then(|ms| ms.try_into().ok()).ok_or_else(|| {
+        RunError::job(job, format!("job_start_clock_id={}: the system has no clock of this number", job.start_clock))
+    })
+}
+
+/// Above which latency an I/O is to be looked at, by direction.
+fn most_ns(job: &Job) -> [u64; 3] {
+    let target_ns = if job.latency_search.target_ns > 0 { job.latency_search.target_ns } else { u64::MAX };
+    job.max_latency_ns.to_array().map(|most_ns| most_ns.unwrap_or(u64::MAX).min(target_ns))
 }
 
 /// I/Os that the rate wanted before the end of the run time and that were never issued.
@@ -210,6 +249,9 @@ fn passes<C: Clock>(
 ) -> Result<(), RunError> {
     let (plan, job) = (core.plan, core.job);
     let mut asynchronous = AsyncLoop::new(BatchRules::of(job, depth));
+    if let Some(search) = &core.watch.search {
+        asynchronous.limit(search.depth());
+    }
     let mut loops_left = job.loops;
     let region_bytes: u64 = plan.files.iter().map(|file| file.region_bytes).sum();
     let several_passes = plan.io_bytes > region_bytes;

@@ -19,7 +19,17 @@ pub(super) fn pass<C: Clock>(core: &mut Core<'_, C>, engine: &mut dyn SyncOp) ->
         if core.must_stop(now_ns) {
             return PassEnd::Stop;
         }
+        if let Some(verdict) = core.verdict {
+            if core.follow(verdict, now_ns).is_none() {
+                return PassEnd::Stop;
+            }
+            continue;
+        }
+        if core.job.think_cycles > 0 {
+            now_ns = core.burn(now_ns);
+        }
         if core.should_think() {
+            core.begin_thinking();
             core.think();
             now_ns = core.clock.now_ns();
             continue;

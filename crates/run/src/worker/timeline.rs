@@ -1,9 +1,11 @@
 //! The moments at which a worker has something to do besides I/O: end of the ramp, sample windows, end of the run.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iostrata_spec::Job;
 
+use crate::group::Group;
 use crate::live::{Live, LiveDirection, State};
 
 /// What a look at the clock brought.
@@ -11,6 +13,8 @@ use crate::live::{Live, LiveDirection, State};
 pub(super) enum Event {
     /// Nothing.
     None,
+    /// Only something that is watched ([`Timeline::watch_at`]).
+    Look,
     /// The ramp is over: measuring begins.
     RampEnd,
     /// The run time is over.
@@ -19,13 +23,24 @@ pub(super) enum Event {
 
 /// One worker's times, on the run's clock.
 pub(super) struct Timeline {
-    ramp_end_ns: Option<u64>,
+    ramp: Option<Ramp>,
     end_ns: u64,
-    /// The earliest of all that follows: one comparison a batch.
+    /// When something else is to be looked at.
+    watch_ns: u64,
+    /// The earliest of all: one comparison a batch.
     next_ns: u64,
+    /// The earliest that time alone brings: until then a waiter may sleep.
+    wait_ns: u64,
     bandwidth: Option<Windows>,
     iops: Option<Windows>,
     runtime_ns: u64,
+}
+
+/// What comes before measuring.
+struct Ramp {
+    end_ns: u64,
+    /// Decides by size; it has to be asked at every look.
+    by_size: Option<Arc<Group>>,
 }
 
 /// Samples of one rate: a value for each window, those without I/O among them.
@@ -57,17 +72,21 @@ impl Windows {
 
 impl Timeline {
     /// A job that starts at `start_ns`.
-    pub(super) fn new(job: &Job, start_ns: u64) -> Self {
-        let ramp_end_ns = (job.ramp_ns > 0).then(|| start_ns.saturating_add(job.ramp_ns));
+    pub(super) fn new(job: &Job, group: Option<&Arc<Group>>, start_ns: u64) -> Self {
+        let by_size = group.filter(|_| job.ramp_bytes > 0).cloned();
+        let ramps = job.ramp_ns > 0 || by_size.is_some();
+        let ramp = ramps.then(|| Ramp { end_ns: start_ns.saturating_add(job.ramp_ns), by_size });
         let mut timeline = Timeline {
-            ramp_end_ns,
             end_ns: u64::MAX,
+            watch_ns: u64::MAX,
             next_ns: 0,
+            wait_ns: 0,
             bandwidth: None,
             iops: None,
             runtime_ns: job.runtime_ns,
+            ramp,
         };
-        if ramp_end_ns.is_none() {
+        if timeline.ramp.is_none() {
             timeline.begin_measuring(job, start_ns);
         }
         timeline.plan_next();
@@ -81,7 +100,32 @@ impl Timeline {
 
     /// The next moment that needs a look, for waits.
     pub(super) fn next_ns(&self) -> u64 {
-        self.next_ns
+        self.wait_ns
+    }
+
+    /// Whether measuring has begun.
+    pub(super) fn measures(&self) -> bool {
+        self.ramp.is_none()
+    }
+
+    /// There is something else to be looked at then.
+    pub(super) fn watch_at(&mut self, at_ns: u64) {
+        self.watch_ns = at_ns;
+        self.plan_next();
+    }
+
+    /// Begins to measure once more: all before is forgotten. The end of the run time stays.
+    pub(super) fn measure_anew(&mut self, job: &Job, live: &Live, now_ns: u64) {
+        let end_ns = self.end_ns;
+        self.forget(job, live, now_ns);
+        self.end_ns = end_ns;
+        self.plan_next();
+    }
+
+    fn forget(&mut self, job: &Job, live: &Live, now_ns: u64) {
+        live.reset();
+        live.measure_start_ns.store(now_ns, Relaxed);
+        self.begin_measuring(job, now_ns);
     }
 
     fn begin_measuring(&mut self, job: &Job, start_ns: u64) {
@@ -94,8 +138,15 @@ impl Timeline {
 
     fn plan_next(&mut self) {
         let window = |windows: &Option<Windows>| windows.as_ref().map_or(u64::MAX, |windows| windows.next_ns);
-        self.next_ns =
-            self.end_ns.min(self.ramp_end_ns.unwrap_or(u64::MAX)).min(window(&self.bandwidth)).min(window(&self.iops));
+        let ramp_ns = self.ramp.as_ref().map_or(u64::MAX, |ramp| match ramp.by_size {
+            // Bytes, not time, bring its end.
+            Some(_) => u64::MAX,
+            None => ramp.end_ns,
+        });
+        let windows_ns = window(&self.bandwidth).min(window(&self.iops));
+        self.wait_ns = self.end_ns.min(ramp_ns).min(windows_ns).min(self.watch_ns);
+        let by_size = self.ramp.as_ref().is_some_and(|ramp| ramp.by_size.is_some());
+        self.next_ns = if by_size { 0 } else { self.wait_ns };
     }
 
     /// Looks at the clock. Almost always one comparison.
@@ -108,19 +159,16 @@ impl Timeline {
     fn happen(&mut self, job: &Job, live: &Live, now_ns: u64) -> Event {
         let ended = now_ns >= self.end_ns;
         self.sample(live, now_ns.min(self.end_ns));
-        let mut event = if ended { Event::End } else { Event::None };
-        if self.ramp_end_ns.is_some_and(|ramp_end| now_ns >= ramp_end) {
-            self.ramp_end_ns = None;
-            live.reset();
-            live.measure_start_ns.store(now_ns, Relaxed);
+        let mut event = if ended { Event::End } else { Event::Look };
+        let is_over =
+            |ramp: &Ramp| now_ns >= ramp.end_ns && ramp.by_size.as_ref().is_none_or(|group| group.ramp_is_over());
+        if self.ramp.as_ref().is_some_and(is_over) {
+            self.ramp = None;
+            self.forget(job, live, now_ns);
             live.set_state(State::Running);
-            self.begin_measuring(job, now_ns);
             event = Event::RampEnd;
         }
         self.plan_next();
-        if ended {
-            self.next_ns = now_ns;
-        }
         event
     }
 

@@ -1,0 +1,74 @@
+//! Pauses: the `thinktime` family and `thinkcycles`.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use iostrata_spec::ThinkCount;
+
+use super::core::Core;
+use crate::clock::Clock;
+
+impl<C: Clock> Core<'_, C> {
+    /// Whether the think time is due.
+    #[inline]
+    pub(super) fn should_think(&self) -> bool {
+        self.job.think_ns > 0 && self.since_think >= self.think_blocks && !self.owes_io
+    }
+
+    /// How many I/Os may be issued before the next think time.
+    #[inline]
+    pub(super) fn think_room(&self) -> usize {
+        if self.job.think_ns == 0 {
+            return usize::MAX;
+        }
+        match (self.think_blocks.saturating_sub(self.since_think), self.job.think_count) {
+            (0, _) => 1,
+            (left, ThinkCount::Issue) => usize::try_from(left).unwrap_or(usize::MAX),
+            (_, ThinkCount::Complete) => usize::MAX,
+        }
+    }
+
+    /// The count for the next think time begins. As in fio, what came back beyond the I/Os of this one, and what is
+    /// still in flight, counts for the next; if it is enough already, one more I/O comes before that, and then the
+    /// count begins at nothing.
+    pub(super) fn begin_thinking(&mut self) {
+        self.since_think = if self.had_enough { 0 } else { self.since_think.saturating_sub(self.think_blocks) };
+        self.watch.pauses();
+    }
+
+    /// Waits out the think time.
+    pub(super) fn think(&mut self) {
+        let now_ns = self.clock.now_ns();
+        let until_ns = now_ns.saturating_add(self.job.think_ns).min(self.timeline.end_ns());
+        let spin_until_ns = now_ns.saturating_add(self.job.think_spin_ns).min(until_ns);
+        if self.job.think_spin_ns > 0 && !self.plan.engine.caps.virtual_time {
+            while self.clock.now_ns() < spin_until_ns && !self.live.stop.load(Relaxed) {
+                std::hint::spin_loop();
+            }
+        }
+        self.sleep_until(until_ns);
+        let after_ns = self.clock.now_ns();
+        if let Some(pacer) = self.pacer.as_mut().filter(|_| self.job.rate_ignores_think) {
+            pacer.postpone(after_ns.saturating_sub(now_ns));
+        }
+        self.owes_io = true;
+        self.had_enough = self.since_think >= self.think_blocks;
+        self.watch.paused(after_ns);
+        self.timeline.watch_at(self.watch.next_ns());
+    }
+
+    /// Burns `thinkcycles` for each I/O that was done since the last time, and tells the time after it.
+    #[cold]
+    pub(super) fn burn(&mut self, now_ns: u64) -> u64 {
+        let done = self.live.ios();
+        // The end of a ramp makes the counts begin anew.
+        let fresh = done.checked_sub(self.burned_ios).unwrap_or(done);
+        self.burned_ios = done;
+        if fresh == 0 || self.plan.engine.caps.virtual_time {
+            return now_ns;
+        }
+        for cycle in 0..fresh.saturating_mul(self.job.think_cycles.into()) {
+            std::hint::black_box(cycle);
+        }
+        self.clock.now_ns()
+    }
+}
