@@ -181,7 +181,7 @@ mod tests {
         search.begin_window(now_ns, done);
         for _ in 0..100 {
             let late = late_percent(search.depth());
-            let impossible = (0..late).map(|_| search.note_late()).fold(false, |any, one| any || one);
+            let impossible = (0..late).filter(|_| search.note_late()).count() > 0;
             if impossible {
                 return (tried, Verdict::Stay);
             }

@@ -365,7 +365,7 @@ impl<C: Clock> Core<'_, C> {
             if now_ns >= at_ns || self.must_stop(now_ns) {
                 return;
             }
-            self.clock.sleep_until(at_ns.min(self.timeline.next_ns()));
+            self.clock.sleep_until(at_ns.min(self.timeline.wake_ns()));
         }
     }
 

@@ -30,7 +30,7 @@ pub(super) struct Timeline {
     /// The earliest of all: one comparison a batch.
     next_ns: u64,
     /// The earliest that time alone brings: until then a waiter may sleep.
-    wait_ns: u64,
+    wake_ns: u64,
     bandwidth: Option<Windows>,
     iops: Option<Windows>,
     runtime_ns: u64,
@@ -80,7 +80,7 @@ impl Timeline {
             end_ns: u64::MAX,
             watch_ns: u64::MAX,
             next_ns: 0,
-            wait_ns: 0,
+            wake_ns: 0,
             bandwidth: None,
             iops: None,
             runtime_ns: job.runtime_ns,
@@ -99,8 +99,8 @@ impl Timeline {
     }
 
     /// The next moment that needs a look, for waits.
-    pub(super) fn next_ns(&self) -> u64 {
-        self.wait_ns
+    pub(super) fn wake_ns(&self) -> u64 {
+        self.wake_ns
     }
 
     /// Whether measuring has begun.
@@ -144,9 +144,9 @@ impl Timeline {
             None => ramp.end_ns,
         });
         let windows_ns = window(&self.bandwidth).min(window(&self.iops));
-        self.wait_ns = self.end_ns.min(ramp_ns).min(windows_ns).min(self.watch_ns);
+        self.wake_ns = self.end_ns.min(ramp_ns).min(windows_ns).min(self.watch_ns);
         let by_size = self.ramp.as_ref().is_some_and(|ramp| ramp.by_size.is_some());
-        self.next_ns = if by_size { 0 } else { self.wait_ns };
+        self.next_ns = if by_size { 0 } else { self.wake_ns };
     }
 
     /// Looks at the clock. Almost always one comparison.

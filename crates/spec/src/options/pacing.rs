@@ -34,8 +34,8 @@ macro_rules! three {
     };
 }
 
-const RATE_MINIMUM: &str = "A window of `rate_cycle` in which less is done, from two seconds after the start on, ends the \
-                            job with EIO.";
+const RATE_MINIMUM: &str = "A window of `rate_cycle` in which less is done ends the job with EIO; the first begins two \
+                            seconds after the start.";
 
 pub(super) static OPTIONS: &[OptionSpec] = &[
     row(
