@@ -88,7 +88,7 @@ fn a_lowest_rate_that_is_missed_ends_the_job_with_eio_after_two_seconds_and_a_cy
         for (cycle, elapsed_ms) in [("", 3000), ("--rate_cycle=500", 2500)] {
             let (outcome, saved) = sim(&format!("{slow} {limit} {cycle}"));
             assert_eq!((outcome.code, outcome.counts()[0].error), (1, 5), "{limit}");
-            assert!(cycle != "" || outcome.stderr.contains(words), "{}", outcome.stderr);
+            assert!(!cycle.is_empty() || outcome.stderr.contains(words), "{}", outcome.stderr);
             let elapsed_ns = saved["workers"][0]["elapsed_ns"].as_u64().unwrap();
             assert_eq!(elapsed_ns / 1_000_000, elapsed_ms, "{limit} {cycle}");
         }
