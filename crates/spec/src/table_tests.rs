@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::draft::Draft;
 use crate::grammar::{self, Reading};
-use crate::job::{Pattern, Percentiles, Size, SteadyCriterion, Workload};
+use crate::job::{AccessZone, Distribution, Pattern, Percentiles, Size, SizeShare, SteadyCriterion, Workload};
 use crate::table::{OptionSpec, Status, all_options};
 use crate::value::{Choice, Kind, Value};
 
@@ -147,11 +147,67 @@ impl Draw {
                 let limit = self.between(nth, 0, u64::MAX) as f64 / 1000.0;
                 Value::Steady(SteadyCriterion::new(word, limit, self.next().is_multiple_of(2))?)
             }
-            Kind::Ranges => Value::Text(format!("1k-{}", self.between(nth, 1, u64::MAX))),
-            Kind::Split => Value::Text(format!("4k/60:{}/:64k/{}", 1 + nth, self.next() % 101)),
+            Kind::Ranges => Value::Ranges(self.directions(|draw| {
+                let low = draw.between(nth, 1, u64::MAX);
+                (low, draw.between(nth, low, u64::MAX))
+            })),
+            Kind::Split => Value::Split(self.directions(|draw| {
+                let shares = draw.hundred().into_iter();
+                shares.map(|percent| SizeShare { bytes: draw.between(nth, 1, u64::MAX), percent }).collect()
+            })),
+            Kind::Distribution(_) => Value::Distribution(self.distribution(nth)),
             Kind::Pattern { offsets } => Value::Pattern(self.pattern(nth, offsets)),
             Kind::Gone => return None,
         })
+    }
+
+    /// Something for each direction, with holes.
+    fn directions<T: Clone>(&mut self, mut one: impl FnMut(&mut Self) -> T) -> [Option<T>; 3] {
+        let holes = self.next();
+        let mut each = [0, 1, 2].map(|i| (holes >> i & 1 == 1).then(|| one(self)));
+        if each.iter().all(Option::is_none) {
+            let all = one(self);
+            each = [Some(all.clone()), Some(all.clone()), Some(all)];
+        }
+        each
+    }
+
+    /// Up to four shares that add to 100.
+    fn hundred(&mut self) -> Vec<u32> {
+        let mut shares = Vec::new();
+        let mut left = 100;
+        for _ in 0..self.next() % 4 {
+            shares.push(self.next() as u32 % (left + 1));
+            left -= shares[shares.len() - 1];
+        }
+        shares.push(left);
+        shares
+    }
+
+    fn zones(&mut self, nth: u64, absolute: bool) -> Vec<AccessZone> {
+        let (percents, sizes) = (self.hundred(), self.hundred());
+        let size = |draw: &mut Self, at: usize| match absolute {
+            true => draw.between(nth, 0, u64::MAX),
+            false => sizes.get(at).map_or(0, |size| u64::from(*size)),
+        };
+        percents
+            .iter()
+            .enumerate()
+            .map(|(at, percent)| AccessZone { percent: *percent, size: size(self, at) })
+            .collect()
+    }
+
+    fn distribution(&mut self, nth: u64) -> Distribution {
+        let center = (self.next().is_multiple_of(2)).then(|| (self.next() % 1001) as f64 / 1000.0);
+        match nth % 7 {
+            0 => Distribution::Random,
+            1 => Distribution::Zipf { theta: 0.01 + (self.next() % 90) as f64 / 100.0, center },
+            2 => Distribution::Pareto { power: (1 + self.next() % 99) as f64 / 100.0, center },
+            3 => Distribution::Normal { deviation: (self.next() % 1000) as f64 / 10.0, center },
+            4 => Distribution::Zoned(self.directions(|draw| draw.zones(nth, false)).into()),
+            5 => Distribution::ZonedAbs(self.directions(|draw| draw.zones(nth, true)).into()),
+            _ => Distribution::Sequence((0..=self.next() % 64).map(|_| self.next()).collect()),
+        }
     }
 
     fn pattern(&mut self, nth: u64, with_offsets: bool) -> Pattern {

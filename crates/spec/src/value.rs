@@ -1,6 +1,8 @@
 //! The kinds of value that options take, and the values themselves.
 
-use crate::job::{Pattern, Percentiles, Size, SteadyCriterion, Workload};
+use crate::job::{
+    AccessZone, Distribution, Pattern, PerDirection, Percentiles, Size, SizeShare, SteadyCriterion, Workload,
+};
 
 /// One word that a choice accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +94,8 @@ pub enum Kind {
     Ranges,
     /// `size/percent:…` for each direction.
     Split,
+    /// A law of random offsets: one of some words, after which a colon and parameters may follow.
+    Distribution(&'static [Choice]),
     /// Bytes that repeat: `"text"`, `'file'`, numbers, one after the other.
     Pattern {
         /// Whether `%o`, the offset of the block, may stand in it.
@@ -136,6 +140,12 @@ pub enum Value {
     Pattern(Pattern),
     /// What steady state is judged by.
     Steady(SteadyCriterion),
+    /// Ranges of block sizes for reads, writes and trims.
+    Ranges([Option<(u64, u64)>; 3]),
+    /// Block sizes and their shares for reads, writes and trims.
+    Split([Option<Vec<SizeShare>>; 3]),
+    /// A law of random offsets.
+    Distribution(Distribution),
 }
 
 const NANOS_PER_MICRO: u64 = 1_000;
@@ -152,12 +162,40 @@ fn nanos_text(nanos: u64) -> String {
 }
 
 /// The shortest list that reads back as `values`: one for all, two whose second serves trims too, or all three.
-fn three_text(values: &[Option<u64>; 3], one: impl Fn(u64) -> String) -> String {
-    let texts = values.map(|v| v.map(&one).unwrap_or_default());
+fn three_text<T: PartialEq>(values: &[Option<T>; 3], one: impl Fn(&T) -> String) -> String {
+    let texts = values.each_ref().map(|v| v.as_ref().map(&one).unwrap_or_default());
     match values {
-        [Some(a), Some(b), Some(c)] if a == b && b == c => one(*a),
+        [Some(a), Some(b), Some(c)] if a == b && b == c => one(a),
         [_, Some(b), Some(c)] if b == c => texts[..2].join(","),
         _ => texts.join(","),
+    }
+}
+
+fn shares_text(shares: &[SizeShare]) -> String {
+    shares.iter().map(|s| format!("{}/{}", s.bytes, s.percent)).collect::<Vec<_>>().join(":")
+}
+
+fn zones_text(zones: &PerDirection<Option<Vec<AccessZone>>>) -> String {
+    let one =
+        |list: &Vec<AccessZone>| list.iter().map(|z| format!("{}/{}", z.percent, z.size)).collect::<Vec<_>>().join(":");
+    three_text(&[zones.read.clone(), zones.write.clone(), zones.trim.clone()], one)
+}
+
+fn distribution_text(law: &Distribution) -> String {
+    let centered = |word: &str, parameter: f64, center: Option<f64>| {
+        let center = center.map(|c| format!(":{c}")).unwrap_or_default();
+        format!("{word}:{parameter}{center}")
+    };
+    match law {
+        Distribution::Random => "random".into(),
+        Distribution::Zipf { theta, center } => centered("zipf", *theta, *center),
+        Distribution::Pareto { power, center } => centered("pareto", *power, *center),
+        Distribution::Normal { deviation, center } => centered("normal", *deviation, *center),
+        Distribution::Zoned(zones) => format!("zoned:{}", zones_text(zones)),
+        Distribution::ZonedAbs(zones) => format!("zoned_abs:{}", zones_text(zones)),
+        Distribution::Sequence(blocks) => {
+            format!("sequence:{}", blocks.iter().map(u64::to_string).collect::<Vec<_>>().join(","))
+        }
     }
 }
 
@@ -210,8 +248,10 @@ impl Kind {
             Value::Flag(on) => u8::from(*on).to_string(),
             Value::Int(n) => n.to_string(),
             Value::Bytes(n) => n.to_string(),
-            Value::PerDirection(three) if matches!(self, Kind::PerDirectionTime(_)) => three_text(three, nanos_text),
-            Value::PerDirection(three) => three_text(three, |n| n.to_string()),
+            Value::PerDirection(three) if matches!(self, Kind::PerDirectionTime(_)) => {
+                three_text(three, |n| nanos_text(*n))
+            }
+            Value::PerDirection(three) => three_text(three, u64::to_string),
             Value::Share(Size::Bytes(n)) => n.to_string(),
             Value::Share(Size::Percent(p)) => format!("{p}%"),
             Value::Range(low, high) if low == high => low.to_string(),
@@ -240,6 +280,9 @@ impl Kind {
                 texts.join(":")
             }
             Value::Pattern(pattern) => pattern_text(pattern),
+            Value::Ranges(three) => three_text(three, |(low, high)| format!("{low}-{high}")),
+            Value::Split(three) => three_text(three, |shares| shares_text(shares)),
+            Value::Distribution(law) => distribution_text(law),
         }
     }
 
@@ -257,7 +300,9 @@ impl Kind {
             Kind::TimeRange(_) => "time or range of times (opt=1s-5s)".into(),
             Kind::PerDirectionTime(_) => "times for read,write,trim (opt=10ms,20ms)".into(),
             Kind::Choice(_) | Kind::Workload => "one word of a list (opt=bla)".into(),
-            Kind::ChoiceWith(_) => "one word of a list, parameters after a colon (opt=bla:1)".into(),
+            Kind::ChoiceWith(_) | Kind::Distribution(_) => {
+                "one word of a list, parameters after a colon (opt=bla:1)".into()
+            }
             Kind::Words(_) => "words of a list, with commas between (opt=foo,bar)".into(),
             Kind::Text => "text (opt=bla)".into(),
             Kind::Names => "names with colons between (opt=a:b)".into(),
@@ -298,7 +343,11 @@ impl Kind {
     /// The words that are valid, if the kind has a list.
     pub fn choices(&self) -> &'static [Choice] {
         match self {
-            Kind::Choice(list) | Kind::ChoiceWith(list) | Kind::Words(list) | Kind::Steady(list) => list,
+            Kind::Choice(list)
+            | Kind::ChoiceWith(list)
+            | Kind::Distribution(list)
+            | Kind::Words(list)
+            | Kind::Steady(list) => list,
             Kind::Workload => crate::options::shape::WORKLOADS,
             _ => &[],
         }

@@ -69,34 +69,33 @@ impl Grammar<'_> {
         Ok((low.min(high), low.max(high)))
     }
 
-    /// Checks `1k-4k,8k-32k`.
-    pub(super) fn ranges(&mut self, piece: Piece<'_>) -> Result<(), Fault> {
-        for part in piece.split(',') {
+    /// `1k-4k,8k-32k`.
+    pub(super) fn ranges(&mut self, piece: Piece<'_>) -> Result<[Option<(u64, u64)>; 3], Fault> {
+        let parts = piece.split(',');
+        if let Some(fourth) = parts.get(3).filter(|_| self.reading == Reading::Plain) {
+            let span = fourth.at - 1..piece.span().end;
+            return Err(Fault::new(span, "three ranges at most: for reads, writes and trims"));
+        }
+        let mut ranges = [None; 3];
+        for (range, part) in ranges.iter_mut().zip(&parts) {
+            let part = part.trimmed();
             if part.text.is_empty() {
                 continue;
             }
             if separator_in(part.text).is_none() {
                 return Err(Fault::new(part.span(), "a range is written low-high"));
             }
-            self.range(part, |g, p| g.bytes(p, 1, u64::MAX))?;
+            *range = Some(self.range(part, |g, p| g.bytes(p, 1, u64::MAX))?);
         }
-        Ok(())
-    }
-
-    /// Checks `4k/60:8k/40,…`.
-    pub(super) fn split(&mut self, piece: Piece<'_>) -> Result<(), Fault> {
-        for part in piece.split(',').into_iter().flat_map(|d| d.split(':')) {
-            if part.text.is_empty() {
-                continue;
-            }
-            let slash = part.text.find('/').unwrap_or(part.text.len());
-            self.bytes(part.to(slash), 1, u64::MAX)?;
-            let percent = part.from((slash + 1).min(part.text.len()));
-            if !percent.text.is_empty() {
-                self.int(percent, 0, 100)?;
-            }
+        match parts.len() {
+            1 => ranges = [ranges[0]; 3],
+            2 => ranges[2] = ranges[1],
+            _ => {}
         }
-        Ok(())
+        if ranges == [None; 3] {
+            return Err(Fault::new(piece.span(), "a value is missing"));
+        }
+        Ok(ranges)
     }
 }
 

@@ -4,9 +4,11 @@
 //! what was plainly meant, with a note, and fio's.
 
 mod arithmetic;
+mod distribution;
 mod lists;
 mod number;
 mod pattern;
+mod shares;
 
 use std::ops::Range;
 
@@ -162,8 +164,9 @@ impl Grammar<'_> {
             Kind::CpuMask => self.cpu_mask(piece).map(Value::Cpus),
             Kind::Floats { most, above, max } => lists::floats(piece, most, above, max).map(Value::Floats),
             Kind::Steady(choices) => lists::steady(piece, choices).map(Value::Steady),
-            Kind::Ranges => self.ranges(piece).map(|()| Value::Text(piece.text.to_owned())),
-            Kind::Split => self.split(piece).map(|()| Value::Text(piece.text.to_owned())),
+            Kind::Ranges => self.ranges(piece).map(Value::Ranges),
+            Kind::Split => self.split(piece).map(Value::Split),
+            Kind::Distribution(choices) => self.distribution(piece, choices).map(Value::Distribution),
             Kind::Pattern { offsets } => self.pattern(piece, offsets).map(Value::Pattern),
             Kind::Gone => Err(Fault::new(piece.span(), "this option is gone")),
         }

@@ -135,7 +135,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         .status(Status::Refused { why: "fio has dropped it", instead: "percentage_random" }),
     row(
         "random_distribution",
-        Kind::ChoiceWith(words!["random": "every block alike", "zipf": "by a Zipf law",
+        Kind::Distribution(words!["random": "every block alike", "zipf": "by a Zipf law",
         "pareto": "by a Pareto law", "normal": "by a normal law", "zoned": "zones by percent",
         "zoned_abs": "zones by size", "sequence": "a list of blocks"]),
         "where random I/O goes",
