@@ -124,13 +124,13 @@ impl Grammar<'_> {
             return Err(Fault::new(whole.span(), format!("the sizes of the zones add to {given} percent")));
         }
         let open = sizes.iter().filter(|size| size.is_none()).count() as u64;
-        let each = if open == 0 { 0 } else { (100 - given) / open };
+        let each = 100u64.saturating_sub(given) / open.max(1);
         let zones = accesses.into_iter().zip(sizes);
         let mut zones: Vec<AccessZone> =
             zones.map(|(percent, size)| AccessZone { percent, size: size.unwrap_or(each) }).collect();
         if let Some(last) = zones.last_mut().filter(|_| open > 0) {
             // What equal parts leave over is at the end.
-            last.size += 100 - given - each * open;
+            last.size += 100u64.saturating_sub(given) - each * open;
         }
         Ok(zones)
     }

@@ -1,0 +1,72 @@
+//! Values of a job that are lists or laws.
+
+use super::PerDirection;
+
+/// One block size of `bssplit=` and its share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SizeShare {
+    /// Block size, bytes.
+    pub bytes: u64,
+    /// Percent of the I/Os; all of a direction add to 100.
+    pub percent: u32,
+}
+
+/// One zone of `random_distribution=zoned:` or `zoned_abs:`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessZone {
+    /// Percent of the accesses; all of a direction add to 100.
+    pub percent: u32,
+    /// How long the zone is: percent of the file (`zoned`) or bytes (`zoned_abs`).
+    pub size: u64,
+}
+
+/// `random_distribution=`: where random I/O goes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Distribution {
+    /// Every block alike.
+    #[default]
+    Random,
+    /// Zipf's law.
+    Zipf {
+        /// Its parameter; not 1.
+        theta: f64,
+        /// Where the most frequent block is, as a share of the file from 0 to 1; none: anywhere.
+        center: Option<f64>,
+    },
+    /// Pareto's law.
+    Pareto {
+        /// Its parameter, between 0 and 1.
+        power: f64,
+        /// As for Zipf.
+        center: Option<f64>,
+    },
+    /// The normal law.
+    Normal {
+        /// Standard deviation in percent of the file, below 100.
+        deviation: f64,
+        /// As for Zipf.
+        center: Option<f64>,
+    },
+    /// Zones in percent of the file, one behind the other; a direction without zones is random.
+    Zoned(PerDirection<Option<Vec<AccessZone>>>),
+    /// Zones in bytes.
+    ZonedAbs(PerDirection<Option<Vec<AccessZone>>>),
+    /// These blocks in this order, again and again.
+    Sequence(Vec<u64>),
+}
+
+/// Bytes that repeat, of `buffer_pattern=` and `verify_pattern=`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pattern {
+    /// One period; zero where an offset stands. Never empty in a job, at most [`Pattern::MOST_BYTES`].
+    pub bytes: Vec<u8>,
+    /// Where in `bytes` the offset of the block stands: [`Pattern::OFFSET_BYTES`] bytes each, little-endian. Ascending.
+    pub offsets: Vec<usize>,
+}
+
+impl Pattern {
+    /// Bytes of a pattern at most, as in fio.
+    pub const MOST_BYTES: usize = 512;
+    /// Bytes that an offset takes.
+    pub const OFFSET_BYTES: usize = 8;
+}
