@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use iostrata_testkit::compare::{close, differences};
 use iostrata_testkit::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
+use iostrata_testkit::lines_time::{LIMITED, PACED};
 use iostrata_testkit::pairs::all_pairs;
 use iostrata_testkit::{Folder, Loop, Mount, Outcome, alone, fio, iostrata, is_root, measure, some_at_once, which};
 
@@ -85,6 +86,16 @@ fn jobs_groups_queues_and_reports_are_fios() {
 #[test]
 fn runs_that_time_ends_take_fios_time() {
     try_all(TIMED);
+}
+
+#[test]
+fn jobs_that_are_held_to_a_rate_or_a_latency_take_fios_time() {
+    try_all(PACED);
+}
+
+#[test]
+fn jobs_that_miss_a_limit_end_as_in_fio() {
+    try_all(LIMITED);
 }
 
 #[test]

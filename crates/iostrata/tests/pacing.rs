@@ -98,15 +98,17 @@ fn a_lowest_rate_that_is_missed_ends_the_job_with_eio_after_two_seconds_and_a_cy
 
 #[test]
 fn pauses_come_after_blocks_or_io_time_and_are_caught_up_on_unless_that_is_ignored() {
-    let count =
-        |words: &str| ios(&good(&format!("--rw=read --time_based --runtime=4 --rate_iops=100 {words}")), "read");
-    // A second of I/O, half a second of rest; and what was missed is made up for.
-    assert_eq!(count("--thinktime=500ms --thinktime_iotime=1"), 400.0);
-    // 0 to 1, 1.5 to 2.5, 3 to 4 s.
-    assert_eq!(count("--thinktime=500ms --thinktime_iotime=1 --rate_ignore_thinktime=1"), 300.0);
-    // Cycles of 20 I/Os (200 ms) and 500 ms.
-    let both = "--thinktime=500ms --thinktime_iotime=1 --thinktime_blocks=20 --rate_ignore_thinktime=1";
-    assert_eq!(count(both), 120.0);
+    let count = |words: &str| ios(&good(&format!("--rw=read --time_based --runtime=4 {words}")), "read");
+    // A second of I/O, half a second of rest: 0 to 1, 1.5 to 2.5, 3 to 4 s. The waits for a rate are no time of I/O.
+    let by_time = "--thinktime=500ms --thinktime_iotime=1";
+    let (busy, free) = (count(by_time), count(""));
+    assert!(near(busy, free * 0.75, 0.1), "{busy} of {free}");
+    assert_eq!(count(&format!("{by_time} --rate_iops=100 --rate_ignore_thinktime=1")), 400.0);
+    // Cycles of 20 I/Os (200 ms) and 500 ms; or what was missed is made up for, as far as 20 at a time can do it.
+    let both = format!("{by_time} --thinktime_blocks=20");
+    assert_eq!(count(&format!("{both} --rate_iops=100 --rate_ignore_thinktime=1")), 120.0);
+    assert_eq!(count(&format!("{both} --rate_iops=30")), 120.0);
+    assert_eq!(count(&format!("{both} --rate_iops=30 --rate_ignore_thinktime=1")), 75.0);
 }
 
 #[test]

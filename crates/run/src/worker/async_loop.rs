@@ -319,7 +319,7 @@ impl AsyncLoop {
         wait_ns: u64,
     ) -> Result<u64, EngineError> {
         if self.in_flight == 0 && self.completions.is_empty() {
-            core.sleep_until(wait_ns);
+            core.rest_until(wait_ns);
             return Ok(core.clock.now_ns());
         }
         if self.completions.is_empty() {

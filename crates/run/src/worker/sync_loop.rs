@@ -37,7 +37,7 @@ pub(super) fn pass<C: Clock>(core: &mut Core<'_, C>, engine: &mut dyn SyncOp) ->
         let (planned, due_ns) = match core.plan_next(now_ns) {
             Plan::Io(planned, due_ns) => (planned, due_ns),
             Plan::NotBefore(due_ns) => {
-                core.sleep_until(due_ns);
+                core.rest_until(due_ns);
                 now_ns = core.clock.now_ns();
                 continue;
             }

@@ -56,6 +56,15 @@ impl<C: Clock> Core<'_, C> {
         self.timeline.watch_at(self.watch.next_ns());
     }
 
+    /// Sleeps until the rate lets the next I/O go. That is no time of I/O for `thinktime_iotime`, as in fio.
+    pub(super) fn rest_until(&mut self, due_ns: u64) {
+        let left_ns = self.watch.hold(self.clock.now_ns());
+        self.timeline.watch_at(self.watch.next_ns());
+        self.sleep_until(due_ns);
+        self.watch.resume(left_ns, self.clock.now_ns());
+        self.timeline.watch_at(self.watch.next_ns());
+    }
+
     /// Burns `thinkcycles` for each I/O that was done since the last time, and tells the time after it.
     #[cold]
     pub(super) fn burn(&mut self, now_ns: u64) -> u64 {

@@ -61,6 +61,21 @@ impl Watch {
         self.think_at_ns = u64::MAX;
     }
 
+    /// A rest begins that is no I/O: what is left of the time of I/O until the next pause. Nothing is due meanwhile.
+    pub(super) fn hold(&mut self, now_ns: u64) -> u64 {
+        let think_at_ns = std::mem::replace(&mut self.think_at_ns, u64::MAX);
+        self.plan_next();
+        think_at_ns.saturating_sub(now_ns)
+    }
+
+    /// The rest is over.
+    pub(super) fn resume(&mut self, left_ns: u64, now_ns: u64) {
+        if self.think_io_ns > 0 {
+            self.think_at_ns = now_ns.saturating_add(left_ns);
+        }
+        self.plan_next();
+    }
+
     /// A pause is over (or I/O begins): the next one is due by `thinktime_iotime` so much later.
     pub(super) fn paused(&mut self, now_ns: u64) {
         if self.think_io_ns > 0 {
