@@ -118,7 +118,8 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "thinktime_iotime",
         Kind::Time(TimeUnit::Seconds),
         "I/O time between pauses",
-        "The pause comes after so much time of I/O, waits for a rate left out; where `thinktime_blocks` is given too, after what comes first.",
+        "The pause comes after so much time of I/O, waits for a rate left out; where `thinktime_blocks` is given too, \
+        after what comes first.",
     )
     .default("0s")
     .access(plain!(Nanos, job.think_io_ns)),
