@@ -1,9 +1,11 @@
 //! The memory that requests in flight point into.
 
-use std::cell::Cell;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+#[cfg(debug_assertions)]
+use std::sync::atomic::AtomicU8;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::api::SlotId;
 
@@ -13,7 +15,8 @@ use crate::api::SlotId;
 /// only the address ([`SlotArena::ptr`]) and mark the slot with [`SlotArena::lend`] and [`SlotArena::give_back`]. Debug
 /// builds keep the state of each slot and panic when the rule is broken; release builds trust it.
 ///
-/// An arena stays on its worker's thread (it is neither `Send` nor `Sync`), so that no two threads can see a slot.
+/// A slot belongs to one thread at a time: its worker, or the helper that carries out the request in it. What passes
+/// the request from one to the other (a lock, a channel) also orders their accesses.
 pub struct SlotArena {
     /// Where the mapping begins.
     mapping: *mut u8,
@@ -24,14 +27,21 @@ pub struct SlotArena {
     slots: u32,
     slot_bytes: usize,
     /// The mapping outlives us: the kernel may still write to it.
-    leaked: Cell<bool>,
+    leaked: AtomicBool,
     #[cfg(debug_assertions)]
-    states: Box<[Cell<State>]>,
+    states: Box<[AtomicU8]>,
 }
+
+// SAFETY: the mapping belongs to this value alone; its addresses mean the same on every thread.
+unsafe impl Send for SlotArena {}
+// SAFETY: the bytes of a slot are reached by the thread that has the slot's request only, see above; debug builds check
+// it with the slot's state, which is atomic.
+unsafe impl Sync for SlotArena {}
 
 /// Who may touch a slot's bytes.
 #[cfg(debug_assertions)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 enum State {
     /// Whoever asks.
     Idle,
@@ -49,9 +59,6 @@ impl SlotArena {
     ///
     /// # Errors
     /// `EINVAL` if there is no slot, the alignment is no power of two, or the sizes overflow; else what `mmap` said.
-    // It is an `Arc` because the worker and its engine both hold it, on one thread; the type has to be this one because
-    // an engine may outlive the worker's own hold when requests are stuck.
-    #[allow(clippy::arc_with_non_send_sync)]
     pub fn new(slots: u32, slot_bytes: usize, alignment: usize) -> io::Result<Arc<SlotArena>> {
         let page = page_bytes();
         let alignment = alignment.max(page);
@@ -87,9 +94,9 @@ impl SlotArena {
             first: unsafe { mapping.add(up) },
             slots,
             slot_bytes,
-            leaked: Cell::new(false),
+            leaked: AtomicBool::new(false),
             #[cfg(debug_assertions)]
-            states: (0..slots).map(|_| Cell::new(State::Idle)).collect(),
+            states: (0..slots).map(|_| AtomicU8::new(State::Idle as u8)).collect(),
         }))
     }
 
@@ -160,13 +167,13 @@ impl SlotArena {
 
     /// Never unmaps the memory: the kernel may still write to it.
     pub fn leak(&self) {
-        self.leaked.set(true);
+        self.leaked.store(true, Relaxed);
     }
 }
 
 impl Drop for SlotArena {
     fn drop(&mut self) {
-        if self.leaked.get() {
+        if self.leaked.load(Relaxed) {
             return;
         }
         // SAFETY: exactly the mapping that `new` made; no request in flight points into it, else it would be leaked.
@@ -176,18 +183,18 @@ impl Drop for SlotArena {
 
 /// Moves a slot from one state to the next.
 #[cfg(debug_assertions)]
-fn change(state: &Cell<State>, slot: SlotId, from: State, to: State) {
-    assert_eq!(state.get(), from, "slot {slot} cannot become {to:?}");
-    state.set(to);
+fn change(state: &AtomicU8, slot: SlotId, from: State, to: State) {
+    let changed = state.compare_exchange(from as u8, to as u8, Relaxed, Relaxed);
+    assert_eq!(changed, Ok(from as u8), "slot {slot} cannot become {to:?}");
 }
 
 /// Closes a slot again, also when the closure panics.
 #[cfg(debug_assertions)]
-struct Opened<'a>(&'a Cell<State>);
+struct Opened<'a>(&'a AtomicU8);
 
 #[cfg(debug_assertions)]
 impl<'a> Opened<'a> {
-    fn new(state: &'a Cell<State>, slot: SlotId) -> Self {
+    fn new(state: &'a AtomicU8, slot: SlotId) -> Self {
         change(state, slot, State::Idle, State::Open);
         Opened(state)
     }
@@ -196,7 +203,7 @@ impl<'a> Opened<'a> {
 #[cfg(debug_assertions)]
 impl Drop for Opened<'_> {
     fn drop(&mut self) {
-        self.0.set(State::Idle);
+        self.0.store(State::Idle as u8, Relaxed);
     }
 }
 

@@ -6,7 +6,7 @@ use iostrata_result::RunResult;
 use iostrata_run::{Event, Plan, Progress, Sink, State, WorkerPlan};
 use iostrata_spec::PerDirection;
 
-use crate::output::print;
+use crate::output::{complain, print};
 
 /// Collects or prints the text that accompanies a run.
 pub(crate) struct Watch {
@@ -124,6 +124,7 @@ impl Sink for Watch {
                 }
             }
             Event::Progress(progress) => self.status(progress),
+            Event::Saying(sentence) => complain(&text::saying(sentence, &self.render)),
             Event::Signal(signal) => {
                 if self.normal {
                     self.say(&text::terminating(signal, &self.render));

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use iostrata_testkit::compare::{close, differences};
 use iostrata_testkit::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
+use iostrata_testkit::lines_process;
 use iostrata_testkit::lines_time::{LIMITED, PACED};
 use iostrata_testkit::pairs::all_pairs;
 use iostrata_testkit::{Folder, Loop, Mount, Outcome, alone, fio, iostrata, is_root, measure, some_at_once, which};
@@ -81,6 +82,16 @@ fn files_are_made_synced_and_left_as_fio_leaves_them() {
 #[test]
 fn jobs_groups_queues_and_reports_are_fios() {
     try_all(JOBS);
+}
+
+#[test]
+fn errors_orders_and_rights_are_fios() {
+    try_all(lines_process::COUNTED);
+}
+
+#[test]
+fn the_end_of_a_job_takes_along_whom_it_takes_along_in_fio() {
+    try_all(lines_process::TIMED);
 }
 
 #[test]

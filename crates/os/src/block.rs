@@ -146,6 +146,26 @@ impl Sysfs {
         number_in(self.disk_dir(device)?.join("queue/logical_block_size"))?.try_into().ok()
     }
 
+    /// The I/O scheduler of a disk, and those that it offers; `None` for a disk without a choice.
+    pub fn schedulers(&self, disk: &str) -> Option<(String, Vec<String>)> {
+        let text = fs::read_to_string(self.class_dir(disk).join("queue/scheduler")).ok()?;
+        let current = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'))?;
+        let offered = text.split_whitespace().map(|word| word.trim_matches(['[', ']']).to_owned());
+        Some((current.to_owned(), offered.collect()))
+    }
+
+    /// Gives a disk another I/O scheduler.
+    ///
+    /// # Errors
+    /// What the kernel said; `EINVAL` if it took the name and another scheduler is in force.
+    pub fn set_scheduler(&self, disk: &str, scheduler: &str) -> std::io::Result<()> {
+        fs::write(self.class_dir(disk).join("queue/scheduler"), scheduler)?;
+        match self.schedulers(disk) {
+            Some((current, _)) if current == scheduler => Ok(()),
+            _ => Err(std::io::Error::from_raw_os_error(libc::EINVAL)),
+        }
+    }
+
     fn class_dir(&self, name: &str) -> PathBuf {
         // Where a name under /dev has a slash (cciss/c0d0), sysfs writes "!".
         self.root.join("class/block").join(name.replace('/', "!"))

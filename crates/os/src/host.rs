@@ -45,6 +45,12 @@ pub fn memory_bytes() -> u64 {
     system::memory_bytes()
 }
 
+/// Memory that programs can have without others being ended or swapped out, bytes: with what the page cache would give
+/// back. On macOS, which does not tell, all there is.
+pub fn available_memory_bytes() -> u64 {
+    system::available_memory_bytes()
+}
+
 /// Raises the number of files this process may have open to the most it is allowed, and returns that number.
 ///
 /// What cannot be raised stays; the number returned is the one in force.

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 pub mod block;
+pub mod cgroup;
 pub mod clock;
 pub mod file;
 pub mod fill;

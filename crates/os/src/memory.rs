@@ -61,6 +61,15 @@ impl Mapping {
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 
+    /// Keeps it in RAM from now on.
+    ///
+    /// # Errors
+    /// `ENOMEM` or `EPERM` beyond what the system has or the user may lock (`ulimit -l`).
+    pub fn lock(&self) -> io::Result<()> {
+        // SAFETY: the range is mapped as long as `self` lives, and locking changes none of its bytes.
+        unsafe { rustix::mm::mlock(self.start.as_ptr().cast(), self.len) }.map_err(io::Error::from)
+    }
+
     /// Gives the memory up for good: for buffers that the kernel may still write into.
     pub fn leak(self) -> (*mut u8, usize) {
         let this = std::mem::ManuallyDrop::new(self);

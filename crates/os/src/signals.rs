@@ -138,6 +138,14 @@ impl Signals {
     }
 }
 
+/// Ends a process that leads a group of its own, and all of that group (SIGKILL); those that are gone are no fault.
+pub fn kill_group(leader: u32) {
+    let leader = i32::try_from(leader).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(leader) = leader {
+        let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+    }
+}
+
 /// As [`Signals::pending`], for those who wait for something else.
 pub fn pending() -> Option<i32> {
     Some(FIRST.load(Ordering::SeqCst)).filter(|&signal| signal != 0)

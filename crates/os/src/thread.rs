@@ -42,6 +42,68 @@ pub fn set_nice_current(nice: i32) -> io::Result<()> {
     system::set_nice_current(nice)
 }
 
+/// Sets the I/O priority of the calling thread: class 0 (none) to 3 (idle), level 0 (first) to 7, and hint bits.
+///
+/// # Errors
+/// `EPERM` for the real-time class without the privilege, `EINVAL` for what the kernel does not know; `Unsupported` on
+/// macOS.
+pub fn set_io_priority_current(class: u8, level: u8, hint: u16) -> io::Result<()> {
+    system::set_io_priority_current(class, level, hint)
+}
+
+/// Which memory the calling thread is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryPolicy<'a> {
+    /// Of the node of the CPU that asks.
+    Local,
+    /// Of this NUMA node, of others when it is full.
+    Prefer(u32),
+    /// Of these nodes only.
+    Bind(&'a [u32]),
+    /// Of these nodes in turn.
+    Interleave(&'a [u32]),
+}
+
+/// Says from which NUMA nodes the calling thread gets its memory from now on.
+///
+/// # Errors
+/// `EINVAL` for nodes that are not there, `ENOSYS` for a kernel without NUMA; `Unsupported` on macOS.
+pub fn set_memory_policy_current(policy: MemoryPolicy<'_>) -> io::Result<()> {
+    system::set_memory_policy_current(policy)
+}
+
+/// The NUMA nodes that have CPUs or memory, ascending.
+///
+/// # Errors
+/// When the kernel does not tell; `Unsupported` on macOS.
+pub fn numa_nodes() -> io::Result<Vec<u32>> {
+    system::numa_nodes()
+}
+
+/// The CPUs of a NUMA node, ascending.
+///
+/// # Errors
+/// `NotFound` for a node that is not there; `Unsupported` on macOS.
+pub fn cpus_of_node(node: u32) -> io::Result<Vec<u32>> {
+    system::cpus_of_node(node)
+}
+
+/// Makes the calling thread, and no other of the process, run as this group and without supplementary ones.
+///
+/// # Errors
+/// `EPERM` without the privilege; `Unsupported` on macOS.
+pub fn become_group_current(group: u32) -> io::Result<()> {
+    system::become_group_current(group)
+}
+
+/// Makes the calling thread, and no other of the process, run as this user. There is no way back.
+///
+/// # Errors
+/// `EPERM` without the privilege; `Unsupported` on macOS.
+pub fn become_user_current(user: u32) -> io::Result<()> {
+    system::become_user_current(user)
+}
+
 /// What a thread or process has used so far; the difference of two is what it used in between.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {

@@ -53,7 +53,7 @@ pub(crate) fn collect(plan: &WorkerPlan, live: &Live, group: Option<&Group>, tim
             measured_ns,
             error: ending.error.as_ref().map_or(0, |error| error.errno),
             error_text: ending.error.as_ref().map(ToString::to_string),
-            tolerated: Tolerated::default(),
+            tolerated: tolerated(plan, live),
             eta_s: ended.then_some(0),
             read: direction(0),
             write: direction(1),
@@ -100,6 +100,11 @@ fn latency_target(plan: &WorkerPlan, live: &Live) -> Option<LatencyTarget> {
         percentile: search.percentile,
         depth: live.search_depth.load(Relaxed),
     })
+}
+
+fn tolerated(plan: &WorkerPlan, live: &Live) -> Tolerated {
+    let (total, first_error) = live.passed_over();
+    Tolerated { allowed: plan.job.errors.any(), total, first_error }
 }
 
 fn counts(counters: &[iostrata_stats::LiveCounter; 7]) -> [u64; 7] {
@@ -160,7 +165,7 @@ fn notes(plan: &WorkerPlan, ending: &Ending) -> Vec<Note> {
 pub fn facts(plan: &WorkerPlan, ending: &Ending) -> JobFacts {
     let job = &plan.job;
     let sizes = job.block_size.to_array();
-    let synchronous = plan.engine.caps.synchronous;
+    let synchronous = plan.engine.caps.synchronous && !plan.offloads();
     JobFacts {
         index: plan.job_index,
         name: job.name.clone(),

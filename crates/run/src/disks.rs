@@ -71,7 +71,7 @@ impl Watched {
 }
 
 /// The whole disk that holds a file, or that a node is; a file that does not exist yet is on its folder's disk.
-fn disk_under(sysfs: &Sysfs, path: &Path) -> Option<String> {
+pub(crate) fn disk_under(sysfs: &Sysfs, path: &Path) -> Option<String> {
     let mut place = PathBuf::from(path);
     let facts = loop {
         match facts_at(if place.as_os_str().is_empty() { Path::new(".") } else { &place }) {

@@ -1,5 +1,6 @@
 //! The coordinator: lays out, starts stage after stage, watches, ends what must end, and always reports.
 
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 
@@ -14,6 +15,7 @@ use crate::clock::RealClock;
 use crate::collect::{Collected, Times, collect};
 use crate::disks::Disks;
 use crate::error::{NO_ANSWER, Refused, RunError};
+use crate::flow::Flows;
 use crate::gate::Gate;
 use crate::group::Group;
 use crate::helpers::HelperThreads;
@@ -22,6 +24,9 @@ use crate::live::{Live, State};
 use crate::plan::{Plan, WorkerPlan};
 use crate::progress::{Progress, Rates};
 use crate::recorder::LogSender;
+use crate::remarks::remarks;
+use crate::settings::Settings;
+use crate::stage::{Order, Waves};
 use crate::worker::{Birth, Time, spawn};
 
 /// What the coordinator tells while it works.
@@ -39,6 +44,8 @@ pub enum Event<'a> {
     },
     /// How far it is.
     Progress(&'a Progress),
+    /// A sentence of a worker about an error that it went on after (`error_dump`).
+    Saying(&'a str),
     /// A signal asked the run to end.
     Signal(i32),
     /// The end: the document.
@@ -67,6 +74,8 @@ pub struct Context {
     pub global_options: Vec<OptionWord>,
     /// Version of the program, for the document.
     pub tool_version: String,
+    /// Where files that accompany a run go (`--aux-path`).
+    pub aux_folder: Arc<Path>,
     /// Notes that were known before the run (differences from fio, misreadings).
     pub notes: Vec<Note>,
     /// Where logs over time go; `None`: nobody writes them.
@@ -124,6 +133,11 @@ struct Run<'a> {
     lives: Vec<Arc<Live>>,
     /// What each worker decides together with others.
     groups: Vec<Option<Arc<Group>>>,
+    order: Order<'a>,
+    flows: Flows,
+    settings: Settings,
+    /// Notes that the plan alone gives.
+    remarks: Vec<Note>,
     guard: Arc<Guard>,
     context: Context,
     time: Time,
@@ -149,6 +163,10 @@ impl<'a> Run<'a> {
             plan,
             groups: Group::all(plan, &lives, move || signals.notify()),
             lives,
+            order: Order::of(plan),
+            flows: Flows::default(),
+            settings: Settings::default(),
+            remarks: remarks(plan),
             guard: Arc::clone(&context.guard),
             time,
             disks: Disks::watch(plan, start_ns),
@@ -216,31 +234,22 @@ impl<'a> Run<'a> {
     /// Starts the workers of a stage together and waits for them. False if the run must not go on.
     fn stage(&mut self, stage: u32, sink: &mut dyn Sink) -> bool {
         let plan = self.plan;
-        let of_stage = |&index: &usize| plan.workers[index].stage == stage && !self.lives[index].has_ended();
-        let members: Vec<usize> = (0..plan.workers.len()).filter(of_stage).collect();
+        let members = self.order.members(stage, &self.lives);
         if members.is_empty() {
             return true;
         }
-        let gate = Arc::new(Gate::default());
-        if let Time::Virtual(world) = &self.time {
-            let begin_ns = self.virtual_now_ns();
-            members.iter().for_each(|&index| world.enter(index as u32, begin_ns));
-            // Readiness costs no virtual time: the baton alone orders the workers.
-            gate.open();
-        }
         let helpers = HelperThreads::watch(plan, &members);
-        for &index in &members {
-            self.start(index, &gate);
-        }
-        let mut released = false;
+        let mut waves = Waves::of(&members);
+        self.begin_wave(&mut waves);
         loop {
             self.wait(self.next_look_ns(&members), sink);
-            if !released && members.iter().all(|&index| self.is_ready(index)) {
-                gate.open();
-                released = true;
+            waves.open(&self.lives, self.signal.is_some());
+            self.look_after(stage, &members);
+            self.say(&members, sink);
+            if self.signal.is_none() {
+                self.begin_wave(&mut waves);
             }
-            self.look_after(&members, &gate);
-            if members.iter().all(|&index| self.lives[index].has_ended()) {
+            if members.iter().all(|&index| self.is_over(index)) {
                 helpers.share_out(&self.lives, &members);
                 return self.signal.is_none();
             }
@@ -254,6 +263,34 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Starts the workers that need wait for nobody any more.
+    fn begin_wave(&mut self, waves: &mut Waves) {
+        while let Some((gate, wave)) = waves.next(&self.order, &self.lives) {
+            if let Time::Virtual(world) = &self.time {
+                let begin_ns = self.virtual_now_ns();
+                wave.iter().for_each(|&index| world.enter(index as u32, begin_ns));
+                // Readiness costs no virtual time: the baton alone orders the workers.
+                gate.open();
+            }
+            for index in wave {
+                self.start(index, &gate);
+            }
+        }
+    }
+
+    /// Whether a worker has ended, or will not begin any more.
+    fn is_over(&self, index: usize) -> bool {
+        let not_begun = self.lives[index].state() == State::NotStarted;
+        self.order.is_done(index, &self.lives) || (self.signal.is_some() && not_begun)
+    }
+
+    /// Passes on what workers want to have said.
+    fn say(&self, members: &[usize], sink: &mut dyn Sink) {
+        for &index in members {
+            self.lives[index].take_sayings().iter().for_each(|sentence| sink.event(Event::Saying(sentence)));
+        }
+    }
+
     fn start(&mut self, index: usize, gate: &Arc<Gate>) {
         let signals = self.context.signals;
         let birth = Birth {
@@ -264,19 +301,22 @@ impl<'a> Run<'a> {
             gate: Arc::clone(gate),
             time: self.time.clone(),
             logs: self.context.logs.clone(),
+            flow: self.flows.join(&self.plan.workers[index].job.flow, self.plan.virtual_time),
+            aux_folder: Arc::clone(&self.context.aux_folder),
             notify: Box::new(move || signals.notify()),
         };
-        if let Err(error) = spawn(birth) {
-            let job = &self.plan.workers[index].job;
-            self.fault(index, RunError::system(job, None, "starting a thread", &error));
+        let worker = &self.plan.workers[index];
+        let begun = self.settings.apply(worker).and_then(|()| {
+            spawn(birth).map_err(|error| RunError::system(&worker.job, None, "starting a thread", &error))
+        });
+        if let Err(error) = begun {
+            self.fault(index, error);
             if let Time::Virtual(world) = &self.time {
                 world.leave(index as u32);
             }
+            // Nobody else may be there to wake the coordinator.
+            signals.notify();
         }
-    }
-
-    fn is_ready(&self, index: usize) -> bool {
-        !matches!(self.lives[index].state(), State::NotStarted | State::SettingUp)
     }
 
     /// When the coordinator must look again if nobody notifies it.
@@ -317,19 +357,14 @@ impl<'a> Run<'a> {
     }
 
     /// Tells workers to stop, to give up, and wakes those that sit in a system call.
-    fn look_after(&mut self, members: &[usize], gate: &Gate) {
+    fn look_after(&mut self, stage: u32, members: &[usize]) {
         let now_ns = monotonic_ns();
-        let ended_groups: Vec<u32> = members
-            .iter()
-            .filter(|&&index| self.lives[index].has_ended() && self.plan.workers[index].job.exit_all)
-            .map(|&index| self.plan.workers[index].group)
-            .collect();
+        let taken_along = self.order.taken_along(stage, &self.lives);
         for &index in members {
             let live = &self.lives[index];
             let overdue = now_ns >= self.overdue_ns(index);
-            let exit_all = ended_groups.contains(&self.plan.workers[index].group);
             let told = live.stop.load(Relaxed);
-            if live.has_ended() || !(self.signal.is_some() || exit_all || overdue || told) {
+            if live.has_ended() || !(self.signal.is_some() || overdue || told || taken_along.contains(&index)) {
                 continue;
             }
             live.stop.store(true, Relaxed);
@@ -340,15 +375,12 @@ impl<'a> Run<'a> {
                 waker.wake();
             }
         }
-        if self.signal.is_some() {
-            gate.open();
-        }
     }
 
     /// Whether the workers that are left have had their time to give up and did not.
     fn given_up(&self, members: &[usize]) -> bool {
         let now_ns = monotonic_ns();
-        members.iter().filter(|&&index| !self.lives[index].has_ended()).all(|&index| {
+        members.iter().filter(|&&index| !self.is_over(index)).all(|&index| {
             let since_ns = self.abandon_at_ns.min(self.overdue_ns(index));
             now_ns >= since_ns.saturating_add(ABANDON_NS)
         })
@@ -378,7 +410,7 @@ impl<'a> Run<'a> {
             run_start_unix_ms: real.then_some(self.start_unix_ms),
             now_ns: end_ns,
         };
-        let mut notes = self.context.notes.clone();
+        let mut notes = [&self.context.notes[..], &self.remarks].concat();
         let mut workers = Vec::with_capacity(self.lives.len());
         for (index, (plan, live)) in self.plan.workers.iter().zip(&self.lives).enumerate() {
             let Collected { mut result, notes: own } = collect(plan, live, self.groups[index].as_deref(), times);

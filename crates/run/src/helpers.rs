@@ -19,7 +19,7 @@ pub(crate) struct HelperThreads {
 impl HelperThreads {
     /// Begins to watch, before the workers of the stage start.
     pub(crate) fn watch(plan: &Plan, members: &[usize]) -> Self {
-        let employs = |&index: &usize| plan.workers[index].engine.caps.helper_threads;
+        let employs = |&index: &usize| plan.workers[index].engine.caps.helper_threads || plan.workers[index].offloads();
         HelperThreads {
             employers: members.iter().copied().filter(employs).collect(),
             process: process_usage(),

@@ -10,6 +10,7 @@ mod collect;
 mod disks;
 mod error;
 mod execute;
+mod flow;
 mod gate;
 pub mod generate;
 mod group;
@@ -22,6 +23,9 @@ mod plan;
 mod progress;
 mod recorder;
 mod regions;
+mod remarks;
+mod settings;
+mod stage;
 mod worker;
 
 pub use collect::{facts, workload_name};

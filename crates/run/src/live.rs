@@ -1,7 +1,7 @@
 //! What a worker counts while it runs: written by that worker only, readable by any thread at any time.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use iostrata_engine::{FileId, Io};
 use iostrata_os::thread::{Usage, Waker};
@@ -154,7 +154,15 @@ pub(crate) struct Live {
     pub waker: Mutex<Option<Waker>>,
     /// There once it has ended.
     pub ending: Mutex<Option<Ending>>,
+    /// Errors that it went on after, and the errno of the first.
+    tolerated: LiveCounter,
+    first_tolerated: AtomicI32,
+    /// What it wants to have said at once; the coordinator fetches it.
+    sayings: Mutex<Vec<String>>,
 }
+
+/// Most sayings that wait to be fetched: a device that fails at a million I/Os a second must not fill the memory.
+const MOST_SAYINGS: usize = 1_000;
 
 impl Live {
     /// The counters for a worker: only what its job can touch is allocated.
@@ -203,7 +211,34 @@ impl Live {
             started_clock_ms: OnceLock::new(),
             waker: Mutex::new(None),
             ending: Mutex::new(None),
+            tolerated: LiveCounter::default(),
+            first_tolerated: AtomicI32::new(0),
+            sayings: Mutex::new(Vec::new()),
         }
+    }
+
+    /// Counts an error that the worker goes on after.
+    pub(crate) fn pass_over(&self, errno: i32) {
+        self.tolerated.add(1);
+        let _ = self.first_tolerated.compare_exchange(0, errno, Relaxed, Relaxed);
+    }
+
+    /// How many errors it went on after, and the errno of the first.
+    pub(crate) fn passed_over(&self) -> (u64, i32) {
+        (self.tolerated.get(), self.first_tolerated.load(Relaxed))
+    }
+
+    /// Has a sentence said by the coordinator.
+    pub(crate) fn say(&self, sentence: String) {
+        let mut sayings = self.sayings.lock().unwrap_or_else(PoisonError::into_inner);
+        if sayings.len() < MOST_SAYINGS {
+            sayings.push(sentence);
+        }
+    }
+
+    /// What is to be said, once.
+    pub(crate) fn take_sayings(&self) -> Vec<String> {
+        std::mem::take(&mut self.sayings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The counters of a direction, if the job can do it.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use iostrata_engine::EngineSpec;
 use iostrata_os::file::{Kind, facts_at};
-use iostrata_spec::{Job, Seed};
+use iostrata_spec::{Job, Seed, SubmitMode};
 
 use crate::error::{Refused, RunError};
 use crate::generate::Streams;
@@ -53,6 +53,13 @@ pub struct WorkerPlan {
     pub seed: u64,
     /// What keeps it from starting, known before anything is touched. The other workers run, as in fio.
     pub fault: Option<RunError>,
+}
+
+impl WorkerPlan {
+    /// Whether helper threads do its I/O. In virtual time there is nothing to be gained: submitting never blocks.
+    pub fn offloads(&self) -> bool {
+        self.job.submit_mode == SubmitMode::Offload && !self.engine.caps.virtual_time
+    }
 }
 
 /// The whole run.

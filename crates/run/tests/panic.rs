@@ -117,6 +117,7 @@ fn run(words: &str) -> RunResult {
     };
     let plan = plan(&jobs, find, 1).unwrap();
     let context = Context {
+        aux_folder: Path::new("").into(),
         guard: Arc::new(Guard::admit(&[], &[], false).unwrap()),
         signals: Signals::install().unwrap(),
         grace_ns: 1_000_000_000,

@@ -116,6 +116,8 @@ pub struct ToolOptions {
     pub warnings_fatal: bool,
     /// `--allow-destroy` (ours), and `IOSTRATA_ALLOW_DESTROY`: device identities.
     pub allow_destroy: Vec<String>,
+    /// `--aux-path`: where files that accompany a run go; the working directory if not given.
+    pub aux_path: Option<PathBuf>,
     /// `--grace` (ours): how long outstanding I/Os may take after the end, nanoseconds (default 30 s).
     pub grace_ns: u64,
 }

@@ -118,6 +118,7 @@ pub(crate) fn parse(args: &[OsString], source: &dyn Source, report: &mut Report)
             readonly: false,
             warnings_fatal: false,
             allow_destroy: identities(&destroy),
+            aux_path: None,
             grace_ns: DEFAULT_GRACE_NS,
         },
         sections: vec![Section { name: "global".into(), spot: start, words: Vec::new() }],
@@ -286,6 +287,7 @@ impl Parser<'_> {
         let line = &mut self.line;
         match row.name {
             "output" => line.tool.output = Some(value.into()),
+            "aux-path" => line.tool.aux_path = Some(value.into()),
             "save" => line.tool.save = Some(value.into()),
             "readonly" => line.tool.readonly = true,
             "warnings-fatal" => line.tool.warnings_fatal = true,

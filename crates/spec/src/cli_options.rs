@@ -73,7 +73,7 @@ pub static TOOL_OPTIONS: &[ToolSpec] = &[
     row("debug", Required("LIST"), "trace parts of the program", NotYet),
     row("inflate-log", Required("FILE"), "print a compressed log", NotYet),
     row("status-interval", Required("TIME"), "print a full report this often", NotYet),
-    row("aux-path", Required("DIR"), "where logs and states go", NotYet),
+    row("aux-path", Required("DIR"), "where logs, states and the output of commands go", Same),
     row("idle-prof", Required("KIND"), "report how idle the CPUs were", NotYet),
     row("trigger-file", Required("FILE"), "run the trigger when this file appears", NotYet),
     row("trigger-timeout", Required("TIME"), "run the trigger after this time", NotYet),

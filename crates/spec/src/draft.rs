@@ -11,12 +11,25 @@ pub struct Draft {
     pub rand_repeat: bool,
     /// `randseed`.
     pub rand_seed: Option<u64>,
+    /// What has a grammar of its own.
+    pub texts: Texts,
+}
+
+/// Values that the rules take apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Texts {
+    /// `ignore_error`.
+    pub ignore_error: Option<String>,
+    /// `numa_cpu_nodes`.
+    pub numa_cpu_nodes: Option<String>,
+    /// `numa_mem_policy`.
+    pub numa_mem_policy: Option<String>,
 }
 
 impl Draft {
     /// A job of which nothing was said.
     pub fn new() -> Self {
-        Draft { job: default_job(), rand_repeat: true, rand_seed: None }
+        Draft { job: default_job(), rand_repeat: true, rand_seed: None, texts: Texts::default() }
     }
 }
 
@@ -74,10 +87,12 @@ fn default_job() -> Job {
         stonewall: false,
         new_group: false,
         start_delay_ns: (0, 0),
-        exit_all: false,
+        order: Order::default(),
+        flow: Flow::default(),
+        errors: ErrorRules::default(),
+        process: Process::default(),
         cpus: Vec::new(),
         cpu_policy: CpuPolicy::Shared,
-        nice: None,
         engine: crate::engines::DEFAULT.to_owned(),
         engine_options: EngineOptions::default(),
         workload: Workload { reads: true, writes: false, trims: false, random: false, modifier: None },
@@ -88,6 +103,8 @@ fn default_job() -> Job {
         batch_complete_min: None,
         batch_complete_max: None,
         depth_low: None,
+        submit_mode: SubmitMode::Inline,
+        serialize_overlap: false,
         filenames: Vec::new(),
         directories: Vec::new(),
         filename_format: None,

@@ -7,6 +7,7 @@ mod values;
 pub use values::*;
 
 pub use crate::pace::{LatencySearch, RateProcess, SteadyCriterion, SteadyMeasure, SteadyState, ThinkCount};
+pub use crate::process::*;
 
 /// A value for each data direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -393,14 +394,18 @@ pub struct Job {
     pub new_group: bool,
     /// `startdelay`, nanoseconds: a range from which one value is drawn.
     pub start_delay_ns: (u64, u64),
-    /// `exitall`.
-    pub exit_all: bool,
+    /// `wait_for`, `exitall` and its kin.
+    pub order: Order,
+    /// `flow` and its kin.
+    pub flow: Flow,
+    /// `continue_on_error` and its kin.
+    pub errors: ErrorRules,
+    /// Rights, priorities and placement of the thread, commands before and after.
+    pub process: Process,
     /// `cpus_allowed` (empty: all).
     pub cpus: Vec<u32>,
     /// `cpus_allowed_policy`.
     pub cpu_policy: CpuPolicy,
-    /// `nice`.
-    pub nice: Option<i32>,
 
     /// `ioengine`.
     pub engine: String,
@@ -422,6 +427,10 @@ pub struct Job {
     pub batch_complete_max: Option<u32>,
     /// `iodepth_low`.
     pub depth_low: Option<u32>,
+    /// `io_submit_mode`.
+    pub submit_mode: SubmitMode,
+    /// `serialize_overlap`.
+    pub serialize_overlap: bool,
 
     /// `filename`, split at `:`; empty when files are generated.
     pub filenames: Vec<String>,

@@ -10,7 +10,7 @@ use crate::job::{Job, OptionWord};
 use crate::jobfile;
 use crate::report::Report;
 use crate::rules;
-use crate::words::Section;
+use crate::words::{Section, Spot};
 
 /// Understands a command line (without the program's name), job files and all.
 ///
@@ -31,6 +31,8 @@ pub fn parse_command_line(args: &[OsString], host: &Host, source: &dyn Source) -
     };
     collector.collect(&line, host, source);
     let Collector { global_words, jobs, .. } = collector;
+    rules::waits(&jobs, &mut report);
+    let jobs: Vec<Job> = jobs.into_iter().map(|(job, _)| job).collect();
     if line.tool.warnings_fatal {
         report.warnings_are_fatal();
     }
@@ -52,7 +54,8 @@ fn printed(text: String, tool: ToolOptions) -> Invocation {
 struct Collector<'a> {
     assembler: Assembler<'a>,
     global_words: Vec<OptionWord>,
-    jobs: Vec<Job>,
+    /// With the place that each is declared at.
+    jobs: Vec<(Job, Spot)>,
 }
 
 impl Collector<'_> {
@@ -85,7 +88,8 @@ impl Collector<'_> {
             let mut built = self.assembler.apply(&template, section, only.is_none());
             built.draft.job.stonewall |= std::mem::take(&mut barrier);
             let settings = self.assembler.settings;
-            self.jobs.push(rules::finish(built, &section.spot, settings, self.assembler.report));
+            let job = rules::finish(built, &section.spot, settings, self.assembler.report);
+            self.jobs.push((job, section.spot.clone()));
         }
         template
     }

@@ -1,5 +1,9 @@
 //! What must hold between options, and what follows from them.
 
+mod process;
+
+pub(crate) use process::waits;
+
 use crate::api::Severity;
 use crate::assemble::{Built, Settings};
 use crate::job::{Job, PerDirection, Seed, Size};
@@ -22,6 +26,7 @@ pub(crate) fn finish(built: Built, declared: &Spot, settings: Settings, report: 
     rules.sizes();
     rules.direction(settings.readonly);
     rules.seeds();
+    rules.process();
     let words = std::mem::take(&mut rules.built.words);
     Job { words, ..rules.built.draft.job }
 }

@@ -242,6 +242,7 @@ pub(crate) fn context(
         progress_ns: progress.then_some(invocation.tool.eta_interval_ns),
         command_line: arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         global_options: words(&invocation.global_words),
+        aux_folder: invocation.tool.aux_path.clone().unwrap_or_default().into(),
         tool_version: env!("CARGO_PKG_VERSION").to_string(),
         notes: invocation.diagnostics.iter().map(note_of).collect(),
         logs: None,

@@ -98,6 +98,18 @@ fn a_slash_in_a_device_name_is_written_otherwise_in_sysfs() {
 }
 
 #[test]
+fn a_scheduler_is_read_with_its_rivals_and_a_refusal_is_seen() {
+    let (tree, sysfs) = disk_with_volume("scheduler");
+    assert_eq!(sysfs.schedulers("sda"), None);
+    tree.file("devices/pci/block/sda/queue/scheduler", "none [mq-deadline] bfq\n");
+    let offered = ["none", "mq-deadline", "bfq"].map(str::to_owned).to_vec();
+    assert_eq!(sysfs.schedulers("sda"), Some(("mq-deadline".to_owned(), offered)));
+    // A plain file keeps what is written: no scheduler is marked as the one in force.
+    assert!(sysfs.set_scheduler("sda", "bfq").is_err());
+    assert!(sysfs.set_scheduler("nowhere", "bfq").is_err());
+}
+
+#[test]
 fn counters_of_every_kernel_age_are_read() {
     let old = DiskCounters::parse("1 2 3 4 5 6 7 8 9 10 11").unwrap();
     assert_eq!((old.read_ios, old.write_ticks_ms, old.in_queue_ms, old.discard_ios), (1, 8, 11, 0));

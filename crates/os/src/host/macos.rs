@@ -10,6 +10,10 @@ pub(super) fn memory_bytes() -> u64 {
     bytes
 }
 
+pub(super) fn available_memory_bytes() -> u64 {
+    memory_bytes()
+}
+
 /// The highest limit of open files worth asking for, given the hard one; `None` is no limit.
 ///
 /// setrlimit(2) refuses more than OPEN_MAX even where the hard limit is infinite.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::Usage;
+use super::{MemoryPolicy, Usage};
 use crate::clock::NS_PER_S;
 use crate::unsupported;
 
@@ -23,6 +23,30 @@ pub(super) fn allowed_cpus() -> Vec<u32> {
 
 pub(super) fn set_nice_current(_nice: i32) -> io::Result<()> {
     Err(unsupported("on macOS only a whole process has a nice value, not one of its threads"))
+}
+
+pub(super) fn set_io_priority_current(_class: u8, _level: u8, _hint: u16) -> io::Result<()> {
+    Err(unsupported("macOS has no I/O priorities of this kind"))
+}
+
+pub(super) fn set_memory_policy_current(_policy: MemoryPolicy<'_>) -> io::Result<()> {
+    Err(unsupported("macOS has no NUMA nodes"))
+}
+
+pub(super) fn numa_nodes() -> io::Result<Vec<u32>> {
+    Err(unsupported("macOS has no NUMA nodes"))
+}
+
+pub(super) fn cpus_of_node(_node: u32) -> io::Result<Vec<u32>> {
+    Err(unsupported("macOS has no NUMA nodes"))
+}
+
+pub(super) fn become_group_current(_group: u32) -> io::Result<()> {
+    Err(unsupported("on macOS only a whole process has a group, not one of its threads"))
+}
+
+pub(super) fn become_user_current(_user: u32) -> io::Result<()> {
+    Err(unsupported("on macOS only a whole process has a user, not one of its threads"))
 }
 
 pub(super) fn thread_usage() -> Usage {

@@ -150,3 +150,32 @@ fn a_thread_that_has_ended_is_never_signalled() {
     assert!(!waker.wake());
     assert!(!waker.clone().wake());
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn rights_and_placement_belong_to_one_thread() {
+    let status = |field: &str| -> Vec<u32> {
+        let text = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        let line = text.lines().find(|line| line.starts_with(field)).unwrap();
+        line.split_whitespace().skip(1).map(|word| word.parse().unwrap()).collect()
+    };
+    let before = (status("Uid:"), status("Gid:"));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            set_io_priority_current(2, 5, 0).unwrap();
+            let nodes = numa_nodes().unwrap();
+            assert!(cpus_of_node(nodes[0]).unwrap().contains(&0));
+            assert!(cpus_of_node(1_000).is_err());
+            set_memory_policy_current(MemoryPolicy::Local).unwrap();
+            set_memory_policy_current(MemoryPolicy::Bind(&nodes)).unwrap();
+            assert!(set_memory_policy_current(MemoryPolicy::Bind(&[1_023])).is_err());
+            if before.0[0] == 0 {
+                become_group_current(65_534).unwrap();
+                become_user_current(65_534).unwrap();
+                assert_eq!((status("Uid:"), status("Gid:")), (vec![65_534; 4], vec![65_534; 4]));
+                assert!(become_user_current(0).is_err(), "there is no way back");
+            }
+        });
+    });
+    assert_eq!((status("Uid:"), status("Gid:")), before, "the other threads stay as they were");
+}

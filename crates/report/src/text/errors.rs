@@ -45,6 +45,11 @@ pub(super) fn system_words(errno: i32) -> String {
     }
 }
 
+/// A sentence that is said while a run goes on.
+pub fn saying(sentence: &str, options: &RenderOptions) -> String {
+    format!("{}: {}\n", options.program(), one_line(sentence))
+}
+
 /// What is printed when a signal asks the run to end.
 pub fn terminating(signal: i32, options: &RenderOptions) -> String {
     format!("\n{}: terminating on signal {signal}\n", options.program())

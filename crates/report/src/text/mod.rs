@@ -7,7 +7,7 @@ mod parts;
 mod run;
 
 pub use banner::{BannerJob, banner, layout};
-pub use errors::{error_line, terminating};
+pub use errors::{error_line, saying, terminating};
 pub(crate) use job::steady_word;
 pub(crate) use run::{DIFFERS, WARNING};
 

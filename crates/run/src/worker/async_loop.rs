@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use iostrata_engine::{Completion, Deadline, Engine, EngineError, Io, SlotId};
 
 use super::core::{Core, Outcome, PassEnd, Plan, Slot};
-use super::feed::Dry;
+use super::feed::{Dry, Planned};
 use crate::clock::Clock;
 use crate::error::NO_ANSWER;
 use crate::live::{batch_row, depth_row};
@@ -37,6 +37,8 @@ pub(super) struct AsyncLoop {
     again: Vec<SlotId>,
     in_flight: u32,
     rules: BatchRules,
+    /// `serialize_overlap`: which slots are in flight, and the request that waits for one of them.
+    overlaps: Option<Overlaps>,
     /// Set while `iodepth_low` makes the queue run down.
     draining_to_low: bool,
     judged_calls: u32,
@@ -84,7 +86,7 @@ impl BatchRules {
 }
 
 impl AsyncLoop {
-    pub(super) fn new(rules: BatchRules) -> Self {
+    pub(super) fn new(rules: BatchRules, serialize_overlap: bool) -> Self {
         let depth = rules.depth as usize;
         AsyncLoop {
             slots: vec![Slot::EMPTY; depth],
@@ -95,6 +97,7 @@ impl AsyncLoop {
             again: Vec::with_capacity(depth),
             in_flight: 0,
             rules,
+            overlaps: serialize_overlap.then(|| Overlaps { busy: vec![false; depth], held: None }),
             draining_to_low: false,
             judged_calls: 0,
             slow_calls: 0,
@@ -190,11 +193,20 @@ impl AsyncLoop {
         let stamp_each = core.buffers.needs_work_per_io() && core.job.workload.writes;
         self.stamped_each = stamp_each;
         while self.batch.len() < room {
-            let (planned, due_ns) = match core.plan_next(start_ns) {
+            let held = self.overlaps.as_mut().and_then(|overlaps| overlaps.held.take());
+            let (planned, due_ns) = match held.map_or_else(|| core.plan_next(start_ns), |(io, due)| Plan::Io(io, due)) {
                 Plan::Io(planned, due_ns) => (planned, due_ns),
                 nothing => return Err(nothing),
             };
+            if let Some(overlaps) = &mut self.overlaps
+                && overlaps.holds(&self.slots, planned, due_ns)
+            {
+                return Err(Plan::NotBefore(u64::MAX));
+            }
             let Some(id) = self.free.pop() else { return Ok(()) };
+            if let Some(overlaps) = &mut self.overlaps {
+                overlaps.busy[id as usize] = true;
+            }
             let mut slot = Core::<C>::place(id, planned, due_ns, start_ns);
             if stamp_each {
                 core.fill(&slot.io, start_ns);
@@ -349,7 +361,12 @@ impl AsyncLoop {
             self.in_flight -= 1;
             let slot = &mut self.slots[completion.slot as usize];
             match core.account(slot, completion.result, now_ns) {
-                Outcome::Done => self.free.push(completion.slot),
+                Outcome::Done => {
+                    self.free.push(completion.slot);
+                    if let Some(overlaps) = &mut self.overlaps {
+                        overlaps.busy[completion.slot as usize] = false;
+                    }
+                }
                 Outcome::Again => self.again.push(completion.slot),
             }
         }
@@ -401,6 +418,31 @@ impl AsyncLoop {
             requests: lost.len() as u64,
             text: lost_text(core.plan, &self.slots[first as usize].io, lost.len()),
         })
+    }
+}
+
+/// What `serialize_overlap` needs to know.
+struct Overlaps {
+    busy: Vec<bool>,
+    held: Option<(Planned, u64)>,
+}
+
+impl Overlaps {
+    /// Holds a request back if it overlaps one in flight.
+    fn holds(&mut self, slots: &[Slot], planned: Planned, due_ns: u64) -> bool {
+        let overlaps = |slot: &Slot| {
+            let (asked, io) = (u64::from(slot.asked_len), &slot.io);
+            let start = io.offset - u64::from(io.slot_offset);
+            io.file == planned.file
+                && planned.len > 0
+                && start < planned.offset + u64::from(planned.len)
+                && planned.offset < start + asked
+        };
+        let meets = self.busy.iter().zip(slots).any(|(busy, slot)| *busy && overlaps(slot));
+        if meets {
+            self.held = Some((planned, due_ns));
+        }
+        meets
     }
 }
 

@@ -7,7 +7,7 @@ use iostrata_engine::{Io, Op, SlotArena, SlotId};
 use iostrata_os::clock::clock_ms;
 use iostrata_os::thread::{Usage, thread_usage};
 use iostrata_result::series::IoRecord;
-use iostrata_spec::{Job, ThinkCount};
+use iostrata_spec::{ErrorKind, Job, ThinkCount};
 
 use super::feed::{Dry, Feed, Planned};
 use super::files::OpenFiles;
@@ -16,6 +16,7 @@ use super::watch::Watch;
 use crate::buffers::BufferMaker;
 use crate::clock::Clock;
 use crate::error::{RunError, advice, errno_text};
+use crate::flow::FlowShare;
 use crate::generate::Direction;
 use crate::latency_target::Verdict;
 use crate::live::Live;
@@ -91,6 +92,7 @@ pub(super) struct Core<'a, C: Clock> {
     pub(super) buffers: BufferMaker,
     pub(super) arena: Arc<SlotArena>,
     pub(super) files: OpenFiles,
+    pub(super) flow: Option<&'a FlowShare>,
     pub(super) timeline: Timeline,
     /// Takes each I/O down for logs over time.
     pub(super) log: Option<Recorder>,
@@ -162,6 +164,11 @@ impl<C: Clock> Core<'_, C> {
     /// Plans one request, if one is due.
     #[inline]
     pub(super) fn plan_next(&mut self, now_ns: u64) -> Plan {
+        if let Some(flow) = self.flow
+            && flow.must_pause()
+        {
+            return Plan::NotBefore(now_ns.saturating_add(flow.pause_ns()));
+        }
         let (wanted, due_ns) = match &self.pacer {
             None => (None, 0),
             Some(pacer) => match self.earliest(pacer) {
@@ -175,6 +182,9 @@ impl<C: Clock> Core<'_, C> {
             Ok(io) => {
                 if let (Some(pacer), Some(direction)) = (&mut self.pacer, io.direction()) {
                     pacer.issued(direction, io.len);
+                }
+                if let (Some(flow), Some(_)) = (self.flow, io.direction()) {
+                    flow.count();
                 }
                 self.owes_io = false;
                 self.since_think += u64::from(self.job.think_count == ThinkCount::Issue);
@@ -315,10 +325,27 @@ impl<C: Clock> Core<'_, C> {
             counters.failed_ios.add(1);
         }
         let errno = if result < 0 { -result } else { libc::EIO };
+        if self.passes_over(&slot.io, result, errno) {
+            return Some(Outcome::Done);
+        }
         let text = self.io_error_text(&slot.io, result);
         self.error.get_or_insert_with(|| RunError::job_errno(self.job, errno, text));
         self.stopping = true;
         Some(Outcome::Done)
+    }
+
+    /// Counts an error that the job goes on after; false for one that ends it.
+    fn passes_over(&self, io: &Io, result: i32, errno: i32) -> bool {
+        let kind = if io.op == Op::Read { ErrorKind::Read } else { ErrorKind::Write };
+        let rules = &self.job.errors;
+        if !rules.pass_over(kind, errno) {
+            return false;
+        }
+        self.live.pass_over(errno);
+        if rules.dump {
+            self.live.say(format!("job {}: {}", self.job.name, self.io_error_text(io, result)));
+        }
+        true
     }
 
     /// A request that a signal ended while the job is stopping: it did not happen.

@@ -4,7 +4,10 @@ mod async_loop;
 mod core;
 mod feed;
 mod files;
+mod hooks;
 mod limits;
+mod offload;
+mod place;
 mod sync_loop;
 mod think;
 mod timeline;
@@ -12,6 +15,7 @@ mod watch;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -20,8 +24,8 @@ use iostrata_engine::virtual_time::World;
 use iostrata_engine::{EngineConfig, EngineError, Granted, Instance, SlotArena};
 use iostrata_os::clock::clock_ms;
 use iostrata_os::signals;
-use iostrata_os::thread::{Waker, current_tid, pin_current, set_nice_current, thread_usage};
-use iostrata_spec::{CpuPolicy, Job, Seed};
+use iostrata_os::thread::{Waker, current_tid, thread_usage};
+use iostrata_spec::{Job, Seed};
 
 use self::async_loop::{AsyncLoop, BatchRules};
 use self::core::{Core, PassEnd};
@@ -32,6 +36,7 @@ use self::watch::Watch;
 use crate::buffers::BufferMaker;
 use crate::clock::{Clock, RealClock, VirtualClock};
 use crate::error::RunError;
+use crate::flow::FlowShare;
 use crate::gate::Gate;
 use crate::generate::random::derive;
 use crate::generate::{Direction, Mix, OffsetSpec, Offsets, Streams};
@@ -66,13 +71,18 @@ pub(crate) struct Birth {
     pub(crate) gate: Arc<Gate>,
     pub(crate) time: Time,
     pub(crate) logs: Option<LogSender>,
+    /// Its share of a flow, if it is in one.
+    pub(crate) flow: Option<FlowShare>,
+    /// Where files that accompany a run go.
+    pub(crate) aux_folder: Arc<Path>,
     /// Called when the worker is ready to start, and when it has ended.
     pub(crate) notify: Box<dyn Fn() + Send>,
 }
 
 /// Starts the worker's thread. It is detached: the coordinator watches `live`, and can report without it.
 pub(crate) fn spawn(birth: Birth) -> std::io::Result<()> {
-    let name: String = birth.plan.job.name.chars().take(15).collect();
+    let job = &birth.plan.job;
+    let name: String = job.process.thread_name.as_ref().unwrap_or(&job.name).chars().take(15).collect();
     std::thread::Builder::new().name(name.replace('\0', "")).spawn(move || live_and_end(birth)).map(drop)
 }
 
@@ -118,6 +128,13 @@ fn run<C: Clock>(birth: &Birth, clock: &C) -> Ending {
     if let Err(error) = run_job(birth, clock, &mut ending) {
         ending.error.get_or_insert(error);
     }
+    if let Some(flow) = &birth.flow {
+        flow.leave();
+    }
+    match hooks::after(&birth.plan, &birth.live, &birth.aux_folder) {
+        Ok(note) => ending.notes.extend(note),
+        Err(error) => _ = ending.error.get_or_insert(error),
+    }
     if birth.live.io_start_ns.load(Relaxed) > 0 && birth.live.end_ns.load(Relaxed) == 0 {
         birth.live.end_ns.store(clock.now_ns(), Relaxed);
     }
@@ -128,7 +145,8 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     let (plan, live) = (&birth.plan, &*birth.live);
     let job = &*plan.job;
     live.set_state(State::SettingUp);
-    place_thread(plan)?;
+    let _placed = place::place_thread(plan)?;
+    hooks::before(plan, live, &birth.aux_folder)?;
     let (mut instance, config) = make_engine(birth)?;
     let open_files = OpenFiles::open(plan, &birth.guard)?;
     let synchronous = matches!(instance, Instance::Sync(_));
@@ -174,6 +192,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
         buffers,
         arena,
         files: open_files,
+        flow: birth.flow.as_ref(),
         timeline,
         watch: Watch::new(job, birth.group.clone(), granted.depth, start_ns),
         most_ns: most_ns(job),
@@ -248,7 +267,7 @@ fn passes<C: Clock>(
     ending: &mut Ending,
 ) -> Result<(), RunError> {
     let (plan, job) = (core.plan, core.job);
-    let mut asynchronous = AsyncLoop::new(BatchRules::of(job, depth));
+    let mut asynchronous = AsyncLoop::new(BatchRules::of(job, depth), job.serialize_overlap);
     if let Some(search) = &core.watch.search {
         asynchronous.limit(search.depth());
     }
@@ -346,23 +365,6 @@ fn engine_fault(plan: &WorkerPlan, error: &EngineError) -> RunError {
     RunError::job_errno(&plan.job, error.errno(), format!("ioengine={}: {error}", plan.engine.name))
 }
 
-/// CPUs and priority of the thread.
-fn place_thread(plan: &WorkerPlan) -> Result<(), RunError> {
-    let job = &plan.job;
-    if !job.cpus.is_empty() {
-        let own = [job.cpus[plan.clone as usize % job.cpus.len()]];
-        let cpus = match job.cpu_policy {
-            CpuPolicy::Shared => &job.cpus[..],
-            CpuPolicy::Split => &own[..],
-        };
-        pin_current(cpus).map_err(|error| RunError::system(job, None, "setting the CPU affinity", &error))?;
-    }
-    if let Some(nice) = job.nice {
-        set_nice_current(nice).map_err(|error| RunError::system(job, None, "setting the nice value", &error))?;
-    }
-    Ok(())
-}
-
 fn make_engine(birth: &Birth) -> Result<(Instance, EngineConfig), RunError> {
     let plan = &birth.plan;
     let streams = Streams::new(plan.seed, u64::from(plan.thread_number));
@@ -376,6 +378,10 @@ fn make_engine(birth: &Birth) -> Result<(Instance, EngineConfig), RunError> {
         },
         worker: plan.thread_number - 1,
     };
+    if plan.offloads() {
+        let offload = offload::Offload::new(plan.engine, config.clone(), Arc::clone(&birth.live));
+        return Ok((Instance::Async(Box::new(offload)), config));
+    }
     let instance = (plan.engine.make)(&config).map_err(|error| engine_fault(plan, &error))?;
     Ok((instance, config))
 }

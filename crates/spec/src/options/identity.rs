@@ -1,13 +1,18 @@
 //! Names, order, processes, CPUs.
 
 use super::MAX32;
-use crate::job::CpuPolicy;
+use crate::job::{CpuPolicy, ExitScope};
 use crate::table::{Category, OptionSpec, Status};
 use crate::value::{Kind, TimeUnit};
 
 const fn row(name: &'static str, kind: Kind, summary: &'static str, doc: &'static str) -> OptionSpec {
     OptionSpec::new(name, kind, Category::Identity, summary, doc)
 }
+
+const HOOK: Status = Status::Differs(
+    "all that the command prints goes into the file (fio takes only the last command of a list), and a command before \
+     the job that fails is the job's error (in fio the job does nothing and the exit code is 0)",
+);
 
 pub(super) static OPTIONS: &[OptionSpec] = &[
     row(
@@ -60,8 +65,9 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         Kind::Text,
         "wait for one named job",
         "The job begins when every clone of the named earlier job \
-        has ended.",
-    ),
+        has ended. That name must be one job's only.",
+    )
+    .access(plain!(some Text, job.order.wait_for)),
     row(
         "startdelay",
         Kind::TimeRange(TimeUnit::Seconds),
@@ -80,29 +86,46 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     )),
     row("exitall", Kind::Flag, "end all jobs when this one ends", "The others finish what is in flight and report.")
         .default("0")
-        .access(flag!(job.exit_all)),
+        .access(flag!(job.order.exit_all)),
     row(
         "exit_what",
         Kind::Choice(words!["group": "the job's own group", "stonewall": "all up to the next barrier",
         "all": "everything"]),
         "whom exitall ends",
-        "The scope of `exitall`.",
+        "The scope of `exitall` and `exitall_on_error`. Jobs in it that have not begun do not begin.",
     )
     .default("group")
-    .harmless(&["group"]),
+    .access(choice!(job.order.exit_scope, "group" => ExitScope::Group, "stonewall" => ExitScope::Stonewall,
+        "all" => ExitScope::All)),
     row("exitall_on_error", Kind::Flag, "end all jobs when this one fails", "As `exitall`, but only after an error.")
         .default("0")
-        .harmless(&["0"]),
+        .access(flag!(job.order.exit_all_on_error)),
     row("profile", Kind::Text, "a canned workload", "fio has `tiobench` and `act`."),
     row(
         "exec_prerun",
         Kind::Text,
         "command to run before the job",
-        "A shell command; the job does not begin if it \
-        fails.",
-    ),
-    row("exec_postrun", Kind::Text, "command to run after the job", "A shell command."),
-    row("comm", Kind::Text, "name of the worker thread", "The name that `ps` and `top` show."),
+        "A shell command; what it prints goes \
+        into JOBNAME.prerun.txt.",
+    )
+    .status(HOOK)
+    .access(plain!(some Text, job.process.before)),
+    row(
+        "exec_postrun",
+        Kind::Text,
+        "command to run after the job",
+        "A shell command; what it prints goes into \
+        JOBNAME.postrun.txt.",
+    )
+    .status(HOOK)
+    .access(plain!(some Text, job.process.after)),
+    row(
+        "comm",
+        Kind::Text,
+        "name of the worker thread",
+        "The name that `ps` and `top` show; the system keeps its first 15 bytes.",
+    )
+    .access(plain!(some Text, job.process.thread_name)),
     row(
         "nice",
         Kind::Int { min: -20, max: 19 },
@@ -111,12 +134,18 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         takes privilege.",
     )
     .default("0")
-    .access(int!(some job.nice)),
-    row("prio", Kind::Int { min: 0, max: 7 }, "I/O priority level", "0 is the highest, 7 the lowest."),
+    .access(int!(some job.process.nice)),
+    row("prio", Kind::Int { min: 0, max: 7 }, "I/O priority level", "0 is the highest, 7 the lowest.")
+        .linux_only()
+        .access(int!(some job.process.io_priority)),
     row("prioclass", Kind::Int { min: 0, max: 3 }, "I/O priority class", "1 real time, 2 best effort, 3 idle.")
-        .harmless(&["0"]),
+        .linux_only()
+        .default("0")
+        .access(int!(job.process.io_class)),
     row("priohint", Kind::Int { min: 0, max: 1023 }, "I/O priority hint", "Goes into the hint bits of the priority.")
-        .harmless(&["0"]),
+        .linux_only()
+        .default("0")
+        .access(int!(job.process.io_hint)),
     row("cpus_allowed", Kind::Cpus, "CPUs the job may run on", "A list such as `0,2-5`.")
         .linux_only()
         .access(plain!(Cpus, job.cpus)),
@@ -139,7 +168,8 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     .default("shared")
     .access(choice!(job.cpu_policy, "shared" => CpuPolicy::Shared, "split" => CpuPolicy::Split)),
     row("numa_cpu_nodes", Kind::Text, "NUMA nodes whose CPUs the job may use", "A list such as `0,2-5`, or `all`.")
-        .linux_only(),
+        .linux_only()
+        .access(plain!(some Text, texts.numa_cpu_nodes)),
     row(
         "numa_mem_policy",
         Kind::Text,
@@ -148,34 +178,78 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         `interleave:LIST` or `local`.",
     )
     .linux_only()
-    .harmless(&["default"]),
-    row("uid", Kind::Int { min: 0, max: MAX32 }, "user to run as", "A number."),
-    row("gid", Kind::Int { min: 0, max: MAX32 }, "group to run as", "A number."),
-    row("cgroup", Kind::Text, "control group to join", "fio uses version 1's blkio controller.").linux_only(),
+    .access(plain!(some Text, texts.numa_mem_policy)),
+    row("uid", Kind::Int { min: 0, max: MAX32 - 1 }, "user to run as", "A number; the job's thread takes it on.")
+        .linux_only()
+        .access(int!(some job.process.user)),
+    row("gid", Kind::Int { min: 0, max: MAX32 - 1 }, "group to run as", "A number; the job's thread takes it on.")
+        .linux_only()
+        .access(int!(some job.process.group)),
+    row(
+        "cgroup",
+        Kind::Text,
+        "control group to join",
+        "A group of version 1's blkio controller, which must be mounted; it is made if it is not there, and removed \
+        after the run if it was made.",
+    )
+    .linux_only()
+    .access(plain!(some Text, job.process.cgroup)),
     row("cgroup_weight", Kind::Int { min: 100, max: 1000 }, "blkio weight of the control group", "Version 1 only.")
-        .linux_only(),
+        .linux_only()
+        .access(int!(some job.process.cgroup_weight)),
     row("cgroup_nodelete", Kind::Bool, "keep the control group", "A created group is not removed.")
         .linux_only()
         .default("0")
-        .harmless(&["0"]),
-    row("lockmem", Kind::Bytes { min: 0, max: u64::MAX }, "memory to lock", "Leaves less for the page cache.")
-        .default("0")
-        .harmless(&["0"]),
-    row("ioscheduler", Kind::Text, "scheduler of the device", "Switched before the run; takes privilege.").linux_only(),
+        .access(flag!(job.process.cgroup_keep)),
+    row(
+        "lockmem",
+        Kind::Bytes { min: 0, max: u64::MAX },
+        "memory to lock",
+        "Each worker holds so much memory, in RAM, while it runs: less is left for the page cache.",
+    )
+    .default("0")
+    .status(Status::Differs("a job that asks for more than the machine has free fails, and nothing else is harmed"))
+    .access(plain!(Bytes, job.process.locked_bytes)),
+    row(
+        "ioscheduler",
+        Kind::Text,
+        "scheduler of the device",
+        "Switched before the run for the disk under each file; takes privilege.",
+    )
+    .linux_only()
+    .status(Status::Differs(
+        "the scheduler that was set before comes back after the run, also after an error or a \
+        signal; fio leaves the new one",
+    ))
+    .access(plain!(some Text, job.process.io_scheduler)),
     row(
         "flow",
         Kind::Int { min: -1000, max: 1000 },
         "weight of the job in its flow",
         "Jobs of one `flow_id` keep \
-        their I/O counts in the ratio of their weights.",
+        their I/O counts in the ratio of their weights, whatever their rates; 0 is in no flow. Of a negative \
+        weight only the size counts.",
     )
     .default("0")
-    .harmless(&["0"]),
+    .status(Status::Differs("the ratio holds also with negative weights, which fio stopped to understand"))
+    .access(int!(job.flow.weight)),
     row("flow_id", Kind::Int { min: 0, max: MAX32 }, "which flow the job is in", "Only with `flow`.")
         .default("0")
-        .harmless(&["0"]),
-    row("flow_sleep", Kind::Int { min: 0, max: MAX32 }, "pause of a job ahead of its flow", "Microseconds.")
-        .default("0")
-        .harmless(&["0"]),
+        .access(int!(job.flow.id)),
+    row(
+        "flow_sleep",
+        Kind::Int { min: 0, max: MAX32 },
+        "pause of a job ahead of its flow",
+        "Microseconds; 0 looks again at once.",
+    )
+    .default("0")
+    .access((
+        |d, v| {
+            if let crate::value::Value::Int(us) = v {
+                d.job.flow.sleep_ns = us.unsigned_abs() * 1_000;
+            }
+        },
+        |d| Some(crate::value::Value::Int((d.job.flow.sleep_ns / 1_000).cast_signed())),
+    )),
     row("flow_watermark", Kind::Text, "ignored", "fio ignores it too.").status(Status::NoEffect("fio ignores it too")),
 ];

@@ -1,7 +1,7 @@
 //! Pattern and sizes of the I/O.
 
 use super::MAX32;
-use crate::job::PerDirection;
+use crate::job::{PerDirection, SubmitMode};
 use crate::table::{Category, OptionSpec, Status};
 use crate::value::{Choice, Kind, Value};
 
@@ -217,11 +217,17 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "io_submit_mode",
         Kind::Choice(words!["inline": "by the worker itself", "offload": "by helper threads"]),
         "who submits",
-        "Offload keeps the pace when submitting blocks.",
+        "Offload keeps the pace when submitting blocks: each I/O in flight has a thread of its own.",
     )
     .default("inline")
-    .harmless(&["inline"]),
-    row("serialize_overlap", Kind::Bool, "overlapping I/Os wait for each other", "While one is in flight.")
-        .default("0")
-        .harmless(&["0"]),
+    .access(choice!(job.submit_mode, "inline" => SubmitMode::Inline, "offload" => SubmitMode::Offload)),
+    row(
+        "serialize_overlap",
+        Kind::Bool,
+        "overlapping I/Os wait for each other",
+        "An I/O that overlaps one in flight of the same job is held until that one has ended.",
+    )
+    .default("0")
+    .status(Status::Differs("always within a job; fio looks across jobs too when they offload"))
+    .access(flag!(job.serialize_overlap)),
 ];

@@ -120,11 +120,9 @@ fn what_is_not_carried_out_is_refused_and_never_ignored() {
         "--bssplit=4k/50:8k/50",
         "--random_distribution=zipf:1.2",
         "--zonemode=zbd",
-        "--continue_on_error=all",
         "--rwmixcycle=5",
         "--allow_mounted_write=1",
         "--bs_unaligned",
-        "--ioscheduler=none",
     ] {
         assert_eq!(job_errors(&[argument]).len(), 1, "{argument}");
     }

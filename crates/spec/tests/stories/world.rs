@@ -77,13 +77,12 @@ pub(crate) fn errors_of(text: &str) -> Vec<String> {
     World::default().file("j.fio", text).errors(&["j.fio"])
 }
 
-/// The one job of `--name=t` and these arguments.
+/// The last job of `--name=t` and these arguments.
 pub(crate) fn job(args: &[&str]) -> Job {
     let mut line = vec!["--name=t"];
     line.extend(args);
     let mut jobs = World::default().jobs(&line);
-    assert_eq!(jobs.len(), 1);
-    jobs.remove(0)
+    jobs.pop().expect("the line has a job")
 }
 
 /// The errors of `--name=t` and these arguments.
