@@ -19,8 +19,9 @@ impl BlkioGroup {
     pub fn find_or_make(name: &str) -> io::Result<(BlkioGroup, bool)> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let Some(top) = controller(&mounts) else {
-            let sentence = "version 1's blkio controller is not mounted: `mount -t cgroup -o blkio none /cgroup` mounts \
-                 it, unless the kernel has given it to version 2 (cgroup_no_v1=blkio at boot keeps it from doing so)";
+            let sentence = "version 1's blkio controller is not mounted: `mount -t cgroup -o blkio none /cgroup` \
+                            mounts it, unless the kernel has given it to version 2 (cgroup_no_v1=blkio at boot keeps \
+                            it from doing so)";
             return Err(io::Error::new(io::ErrorKind::Unsupported, sentence));
         };
         let folder = top.join(name.trim_start_matches('/'));

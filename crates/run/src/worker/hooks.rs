@@ -42,6 +42,7 @@ fn output(plan: &WorkerPlan, folder: &Path, which: &str) -> PathBuf {
 }
 
 /// `None` if `stop` was set first; the command, and what it started, is ended then.
+#[allow(clippy::disallowed_methods, reason = "what a command prints, no job's target")]
 fn run(plan: &WorkerPlan, stop: &AtomicBool, command: &str, output: &Path) -> Result<Option<ExitStatus>, RunError> {
     let failed = |what: &str, error: &std::io::Error| RunError::system(&plan.job, Some(output), what, error);
     let file = File::create(output).map_err(|error| failed("writing", &error))?;
