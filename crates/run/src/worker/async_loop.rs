@@ -10,6 +10,8 @@ use iostrata_engine::{Completion, Deadline, Engine, EngineError, Io, SlotId};
 
 use super::core::{Core, Outcome, PassEnd, Plan, Slot};
 use super::feed::{Dry, Planned};
+use super::feed::Dry;
+use super::think::After;
 use crate::clock::Clock;
 use crate::error::NO_ANSWER;
 use crate::live::{batch_row, depth_row};
@@ -124,22 +126,15 @@ impl AsyncLoop {
                 return Ok(PassEnd::Stop);
             }
             let mut wait_ns = u64::MAX;
-            if let Some(verdict) = core.verdict {
+            if core.attends
+                && let Some(interlude) = core.interlude(&mut now_ns)
+            {
                 self.drain(core, engine)?;
-                now_ns = core.clock.now_ns();
-                match core.follow(verdict, now_ns) {
-                    Some(depth) => self.rules.depth = depth,
-                    None => return Ok(PassEnd::Stop),
+                match core.perform(interlude) {
+                    After::Go => {}
+                    After::Depth(depth) => self.rules.depth = depth,
+                    After::End => return Ok(PassEnd::Stop),
                 }
-                continue;
-            }
-            if core.job.think_cycles > 0 {
-                now_ns = core.burn(now_ns);
-            }
-            if core.should_think() {
-                core.begin_thinking();
-                self.drain(core, engine)?;
-                core.think();
                 now_ns = core.clock.now_ns();
                 continue;
             }

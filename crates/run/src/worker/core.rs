@@ -106,6 +106,8 @@ pub(super) struct Core<'a, C: Clock> {
     pub(super) notes: Vec<String>,
     /// I/Os completed, or issued, since the last think time.
     pub(super) since_think: u64,
+    /// Something may come between two I/Os: it thinks, or searches for its depth.
+    pub(super) attends: bool,
     /// Nothing was issued since the last think time.
     pub(super) owes_io: bool,
     /// At the end of the last think time there were enough I/Os for the next one.
@@ -188,6 +190,10 @@ impl<C: Clock> Core<'_, C> {
                 }
                 self.owes_io = false;
                 self.since_think += u64::from(self.job.think_count == ThinkCount::Issue);
+                if self.attends {
+                    self.owes_io = false;
+                    self.since_think += u64::from(self.job.think_count == ThinkCount::Issue);
+                }
                 Plan::Io(io, due_ns)
             }
         }
@@ -246,7 +252,9 @@ impl<C: Clock> Core<'_, C> {
                 return Outcome::Done;
             }
         };
-        self.since_think += u64::from(self.job.think_count == ThinkCount::Complete);
+        if self.attends {
+            self.since_think += u64::from(self.job.think_count == ThinkCount::Complete);
+        }
         let Some(counters) = self.live.direction(direction) else { return Outcome::Done };
         counters.bytes.add(u64::from(slot.asked_len));
         counters.ios.add(1);

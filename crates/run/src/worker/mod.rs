@@ -201,6 +201,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
         error: None,
         notes: Vec::new(),
         since_think: 0,
+        attends: job.think_ns > 0 || job.think_cycles > 0 || job.latency_search.target_ns > 0,
         owes_io: false,
         had_enough: false,
         think_blocks: job.think_blocks.min(NEVER_THINKS),

@@ -6,6 +6,7 @@ use iostrata_engine::SyncOp;
 
 use super::core::{Core, Outcome, PassEnd, Plan};
 use super::feed::Dry;
+use super::think::After;
 use crate::clock::Clock;
 
 /// The only slot.
@@ -19,18 +20,13 @@ pub(super) fn pass<C: Clock>(core: &mut Core<'_, C>, engine: &mut dyn SyncOp) ->
         if core.must_stop(now_ns) {
             return PassEnd::Stop;
         }
-        if let Some(verdict) = core.verdict {
-            if core.follow(verdict, now_ns).is_none() {
+        if core.attends
+            && let Some(interlude) = core.interlude(&mut now_ns)
+        {
+            // One at a time is the only depth here.
+            if let After::End = core.perform(interlude) {
                 return PassEnd::Stop;
             }
-            continue;
-        }
-        if core.job.think_cycles > 0 {
-            now_ns = core.burn(now_ns);
-        }
-        if core.should_think() {
-            core.begin_thinking();
-            core.think();
             now_ns = core.clock.now_ns();
             continue;
         }

@@ -6,12 +6,57 @@ use iostrata_spec::ThinkCount;
 
 use super::core::Core;
 use crate::clock::Clock;
+use crate::latency_target::Verdict;
+
+/// What comes between two I/Os of a job that thinks, or that searches for its depth.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Interlude {
+    /// A pause.
+    Think,
+    /// The search decided something.
+    Judge(Verdict),
+}
+
+/// How a loop goes on after that.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum After {
+    /// As before.
+    Go,
+    /// With so many in flight at most.
+    Depth(u32),
+    /// Not at all.
+    End,
+}
 
 impl<C: Clock> Core<'_, C> {
-    /// Whether the think time is due.
-    #[inline]
-    pub(super) fn should_think(&self) -> bool {
-        self.job.think_ns > 0 && self.since_think >= self.think_blocks && !self.owes_io
+    /// What is to be done before the next I/O, if anything; nothing may be in flight then. Burns `thinkcycles`, which
+    /// moves the time.
+    pub(super) fn interlude(&mut self, now_ns: &mut u64) -> Option<Interlude> {
+        if let Some(verdict) = self.verdict {
+            return Some(Interlude::Judge(verdict));
+        }
+        if self.job.think_cycles > 0 {
+            *now_ns = self.burn(*now_ns);
+        }
+        let thinks = self.job.think_ns > 0 && self.since_think >= self.think_blocks && !self.owes_io;
+        thinks.then(|| {
+            self.begin_thinking();
+            Interlude::Think
+        })
+    }
+
+    /// Does it: how the loop goes on.
+    pub(super) fn perform(&mut self, interlude: Interlude) -> After {
+        match interlude {
+            Interlude::Think => {
+                self.think();
+                After::Go
+            }
+            Interlude::Judge(verdict) => match self.follow(verdict, self.clock.now_ns()) {
+                Some(depth) => After::Depth(depth),
+                None => After::End,
+            },
+        }
     }
 
     /// How many I/Os may be issued before the next think time.
@@ -30,13 +75,13 @@ impl<C: Clock> Core<'_, C> {
     /// The count for the next think time begins. As in fio, what came back beyond the I/Os of this one, and what is
     /// still in flight, counts for the next; if it is enough already, one more I/O comes before that, and then the
     /// count begins at nothing.
-    pub(super) fn begin_thinking(&mut self) {
+    fn begin_thinking(&mut self) {
         self.since_think = if self.had_enough { 0 } else { self.since_think.saturating_sub(self.think_blocks) };
         self.watch.pauses();
     }
 
     /// Waits out the think time.
-    pub(super) fn think(&mut self) {
+    fn think(&mut self) {
         let now_ns = self.clock.now_ns();
         let until_ns = now_ns.saturating_add(self.job.think_ns).min(self.timeline.end_ns());
         let spin_until_ns = now_ns.saturating_add(self.job.think_spin_ns).min(until_ns);
@@ -66,8 +111,7 @@ impl<C: Clock> Core<'_, C> {
     }
 
     /// Burns `thinkcycles` for each I/O that was done since the last time, and tells the time after it.
-    #[cold]
-    pub(super) fn burn(&mut self, now_ns: u64) -> u64 {
+    fn burn(&mut self, now_ns: u64) -> u64 {
         let done = self.live.ios();
         // The end of a ramp makes the counts begin anew.
         let fresh = done.checked_sub(self.burned_ios).unwrap_or(done);
