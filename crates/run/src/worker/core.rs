@@ -11,6 +11,7 @@ use iostrata_spec::{ErrorKind, Job, ThinkCount};
 
 use super::feed::{Dry, Feed, Planned};
 use super::files::OpenFiles;
+use super::think::Thinking;
 use super::timeline::{Event, Timeline};
 use super::watch::Watch;
 use crate::buffers::BufferMaker;
@@ -104,18 +105,9 @@ pub(super) struct Core<'a, C: Clock> {
     /// First error; ends the job.
     pub(super) error: Option<RunError>,
     pub(super) notes: Vec<String>,
-    /// I/Os completed, or issued, since the last think time.
-    pub(super) since_think: u64,
     /// Something may come between two I/Os: it thinks, or searches for its depth.
     pub(super) attends: bool,
-    /// Nothing was issued since the last think time.
-    pub(super) owes_io: bool,
-    /// At the end of the last think time there were enough I/Os for the next one.
-    pub(super) had_enough: bool,
-    /// `thinktime_blocks`; out of reach where `thinktime_iotime` alone says when to think.
-    pub(super) think_blocks: u64,
-    /// I/Os that `thinkcycles` were burned for.
-    pub(super) burned_ios: u64,
+    pub(super) thinking: Thinking,
     /// The thread's figures when measuring began.
     pub(super) usage_start: Usage,
     pub(super) stopping: bool,
@@ -148,7 +140,7 @@ impl<C: Clock> Core<'_, C> {
             Event::End => self.stopping = true,
         }
         if self.watch.think_is_due(now_ns) {
-            self.since_think = self.think_blocks;
+            self.thinking.since = self.thinking.blocks;
         }
         if let Some(text) = self.watch.look(self.live, now_ns) {
             self.error.get_or_insert_with(|| RunError::job_errno(self.job, libc::EIO, text));
@@ -191,8 +183,8 @@ impl<C: Clock> Core<'_, C> {
                 self.owes_io = false;
                 self.since_think += u64::from(self.job.think_count == ThinkCount::Issue);
                 if self.attends {
-                    self.owes_io = false;
-                    self.since_think += u64::from(self.job.think_count == ThinkCount::Issue);
+                    self.thinking.owes_io = false;
+                    self.thinking.since += u64::from(self.job.think_count == ThinkCount::Issue);
                 }
                 Plan::Io(io, due_ns)
             }
@@ -253,7 +245,7 @@ impl<C: Clock> Core<'_, C> {
             }
         };
         if self.attends {
-            self.since_think += u64::from(self.job.think_count == ThinkCount::Complete);
+            self.thinking.since += u64::from(self.job.think_count == ThinkCount::Complete);
         }
         let Some(counters) = self.live.direction(direction) else { return Outcome::Done };
         counters.bytes.add(u64::from(slot.asked_len));

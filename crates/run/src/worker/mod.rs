@@ -31,6 +31,7 @@ use self::async_loop::{AsyncLoop, BatchRules};
 use self::core::{Core, PassEnd};
 use self::feed::{Feed, FeedLimits};
 use self::files::OpenFiles;
+use self::think::Thinking;
 use self::timeline::Timeline;
 use self::watch::Watch;
 use crate::buffers::BufferMaker;
@@ -48,9 +49,6 @@ use crate::recorder::{LogSender, Recorder};
 
 /// How long a worker may try to cancel what is in flight once it is given up.
 const CANCEL_NS: u64 = 400_000_000;
-
-/// So many I/Os nobody waits for, and more can be counted still.
-const NEVER_THINKS: u64 = u64::MAX / 2;
 
 /// Which clock a worker lives by.
 #[derive(Clone)]
@@ -200,12 +198,8 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
         log: Recorder::for_job(job, plan.engine.caps.synchronous, plan.thread_number as usize - 1, birth.logs.as_ref()),
         error: None,
         notes: Vec::new(),
-        since_think: 0,
         attends: job.think_ns > 0 || job.think_cycles > 0 || job.latency_search.target_ns > 0,
-        owes_io: false,
-        had_enough: false,
-        think_blocks: job.think_blocks.min(NEVER_THINKS),
-        burned_ios: 0,
+        thinking: Thinking::of(job),
         usage_start: thread_usage(),
         stopping: false,
     };

@@ -2,11 +2,35 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use iostrata_spec::ThinkCount;
+use iostrata_spec::{Job, ThinkCount};
 
 use super::core::Core;
 use crate::clock::Clock;
 use crate::latency_target::Verdict;
+
+/// So many I/Os nobody waits for, and more can be counted still.
+const NEVER: u64 = u64::MAX / 2;
+
+/// Where a job stands between two pauses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Thinking {
+    /// I/Os completed, or issued, since the last pause.
+    pub(super) since: u64,
+    /// `thinktime_blocks`; out of reach where `thinktime_iotime` alone says when to pause.
+    pub(super) blocks: u64,
+    /// Nothing was issued since the last pause.
+    pub(super) owes_io: bool,
+    /// At the end of the last pause there were enough I/Os for the next one.
+    had_enough: bool,
+    /// I/Os that `thinkcycles` were burned for.
+    burned_ios: u64,
+}
+
+impl Thinking {
+    pub(super) fn of(job: &Job) -> Self {
+        Thinking { since: 0, blocks: job.think_blocks.min(NEVER), owes_io: false, had_enough: false, burned_ios: 0 }
+    }
+}
 
 /// What comes between two I/Os of a job that thinks, or that searches for its depth.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +62,7 @@ impl<C: Clock> Core<'_, C> {
         if self.job.think_cycles > 0 {
             *now_ns = self.burn(*now_ns);
         }
-        let thinks = self.job.think_ns > 0 && self.since_think >= self.think_blocks && !self.owes_io;
+        let thinks = self.job.think_ns > 0 && self.thinking.since >= self.thinking.blocks && !self.thinking.owes_io;
         thinks.then(|| {
             self.begin_thinking();
             Interlude::Think
@@ -65,7 +89,7 @@ impl<C: Clock> Core<'_, C> {
         if self.job.think_ns == 0 {
             return usize::MAX;
         }
-        match (self.think_blocks.saturating_sub(self.since_think), self.job.think_count) {
+        match (self.thinking.blocks.saturating_sub(self.thinking.since), self.job.think_count) {
             (0, _) => 1,
             (left, ThinkCount::Issue) => usize::try_from(left).unwrap_or(usize::MAX),
             (_, ThinkCount::Complete) => usize::MAX,
@@ -76,7 +100,8 @@ impl<C: Clock> Core<'_, C> {
     /// still in flight, counts for the next; if it is enough already, one more I/O comes before that, and then the
     /// count begins at nothing.
     fn begin_thinking(&mut self) {
-        self.since_think = if self.had_enough { 0 } else { self.since_think.saturating_sub(self.think_blocks) };
+        self.thinking.since =
+            if self.thinking.had_enough { 0 } else { self.thinking.since.saturating_sub(self.thinking.blocks) };
         self.watch.pauses();
     }
 
@@ -95,8 +120,8 @@ impl<C: Clock> Core<'_, C> {
         if let Some(pacer) = self.pacer.as_mut().filter(|_| self.job.rate_ignores_think) {
             pacer.postpone(after_ns.saturating_sub(now_ns));
         }
-        self.owes_io = true;
-        self.had_enough = self.since_think >= self.think_blocks;
+        self.thinking.owes_io = true;
+        self.thinking.had_enough = self.thinking.since >= self.thinking.blocks;
         self.watch.paused(after_ns);
         self.timeline.watch_at(self.watch.next_ns());
     }
@@ -114,8 +139,8 @@ impl<C: Clock> Core<'_, C> {
     fn burn(&mut self, now_ns: u64) -> u64 {
         let done = self.live.ios();
         // The end of a ramp makes the counts begin anew.
-        let fresh = done.checked_sub(self.burned_ios).unwrap_or(done);
-        self.burned_ios = done;
+        let fresh = done.checked_sub(self.thinking.burned_ios).unwrap_or(done);
+        self.thinking.burned_ios = done;
         if fresh == 0 || self.plan.engine.caps.virtual_time {
             return now_ns;
         }
