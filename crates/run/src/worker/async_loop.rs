@@ -10,7 +10,6 @@ use iostrata_engine::{Completion, Deadline, Engine, EngineError, Io, SlotId};
 
 use super::core::{Core, Outcome, PassEnd, Plan, Slot};
 use super::feed::{Dry, Planned};
-use super::feed::Dry;
 use super::think::After;
 use crate::clock::Clock;
 use crate::error::NO_ANSWER;

@@ -180,8 +180,6 @@ impl<C: Clock> Core<'_, C> {
                 if let (Some(flow), Some(_)) = (self.flow, io.direction()) {
                     flow.count();
                 }
-                self.owes_io = false;
-                self.since_think += u64::from(self.job.think_count == ThinkCount::Issue);
                 if self.attends {
                     self.thinking.owes_io = false;
                     self.thinking.since += u64::from(self.job.think_count == ThinkCount::Issue);
