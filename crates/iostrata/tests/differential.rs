@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use iostrata_testkit::compare::{close, differences};
 use iostrata_testkit::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
 use iostrata_testkit::lines_process;
+use iostrata_testkit::lines_files::SERVICE;
 use iostrata_testkit::lines_time::{LIMITED, PACED};
 use iostrata_testkit::pairs::all_pairs;
 use iostrata_testkit::{Folder, Loop, Mount, Outcome, alone, fio, iostrata, is_root, measure, some_at_once, which};
@@ -77,6 +78,11 @@ fn sizes_offsets_loops_and_orders_move_what_fio_moves() {
 #[test]
 fn files_are_made_synced_and_left_as_fio_leaves_them() {
     try_all(FILES);
+}
+
+#[test]
+fn the_next_file_is_chosen_and_opened_as_in_fio() {
+    try_all(SERVICE);
 }
 
 #[test]

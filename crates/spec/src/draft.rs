@@ -109,6 +109,8 @@ fn default_job() -> Job {
         directories: Vec::new(),
         filename_format: None,
         files: 1,
+        open_files: None,
+        file_service: FileService::RoundRobin(1),
         file_size: None,
         size: None,
         io_size: None,

@@ -8,6 +8,7 @@ pub use values::*;
 
 pub use crate::pace::{LatencySearch, RateProcess, SteadyCriterion, SteadyMeasure, SteadyState, ThinkCount};
 pub use crate::process::*;
+pub use crate::service::FileService;
 
 /// A value for each data direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -440,6 +441,10 @@ pub struct Job {
     pub filename_format: Option<String>,
     /// `nrfiles`.
     pub files: u32,
+    /// `openfiles`: so many files are open at a time (None: all).
+    pub open_files: Option<u32>,
+    /// `file_service_type`.
+    pub file_service: FileService,
     /// `filesize`: a range, bytes.
     pub file_size: Option<(u64, u64)>,
     /// `size`.

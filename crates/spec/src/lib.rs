@@ -19,6 +19,7 @@ mod process;
 mod render;
 mod report;
 mod rules;
+mod service;
 mod suggest;
 pub mod table;
 #[cfg(test)]

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::draft::Draft;
 use crate::grammar::{self, Reading};
-use crate::job::{AccessZone, Distribution, Pattern, Percentiles, Size, SizeShare, SteadyCriterion, Workload};
+use crate::job::{
+    AccessZone, Distribution, FileService, Pattern, Percentiles, Size, SizeShare, SteadyCriterion, Workload,
+};
 use crate::table::{OptionSpec, Status, all_options};
 use crate::value::{Choice, Kind, Value};
 
@@ -125,6 +127,10 @@ impl Draw {
                 let word = self.pick(nth, choices).word;
                 let tail = if self.next().is_multiple_of(2) { ":1.2" } else { "" };
                 Value::Text(format!("{word}{tail}"))
+            }
+            Kind::FileService(choices) => {
+                let word = self.pick(nth, choices).word;
+                Value::FileService(FileService::new(word, None).ok()?)
             }
             Kind::Words(choices) => Value::Text(self.words(nth, choices)),
             Kind::Workload => self.workload(nth),

@@ -1,7 +1,8 @@
 //! The kinds of value that options take, and the values themselves.
 
 use crate::job::{
-    AccessZone, Distribution, Pattern, PerDirection, Percentiles, Size, SizeShare, SteadyCriterion, Workload,
+    AccessZone, Distribution, FileService, Pattern, PerDirection, Percentiles, Size, SizeShare, SteadyCriterion,
+    Workload,
 };
 
 /// One word that a choice accepts.
@@ -67,6 +68,8 @@ pub enum Kind {
     Choice(&'static [Choice]),
     /// One of some words, after which a colon and parameters may follow.
     ChoiceWith(&'static [Choice]),
+    /// One of some words, after which a colon and a number may follow: `zipf:1.2`, `roundrobin:8`.
+    FileService(&'static [Choice]),
     /// Some of some words, with commas between; a colon and a number may follow.
     Words(&'static [Choice]),
     /// A data direction pattern, `rw=`.
@@ -138,6 +141,8 @@ pub enum Value {
     Floats(Percentiles),
     /// Bytes that repeat.
     Pattern(Pattern),
+    /// Which file comes next.
+    FileService(FileService),
     /// What steady state is judged by.
     Steady(SteadyCriterion),
     /// Ranges of block sizes for reads, writes and trims.
@@ -270,6 +275,7 @@ impl Kind {
                 cpus.iter().fold(0u64, |mask, cpu| mask | 1u64.checked_shl(*cpu).unwrap_or(0)).to_string()
             }
             Value::Cpus(cpus) => cpus_text(cpus),
+            Value::FileService(service) => service.text(),
             Value::Steady(criterion) => {
                 let percent = if criterion.percent { "%" } else { "" };
                 format!("{}:{}{percent}", criterion.word(), criterion.limit)
@@ -300,7 +306,7 @@ impl Kind {
             Kind::TimeRange(_) => "time or range of times (opt=1s-5s)".into(),
             Kind::PerDirectionTime(_) => "times for read,write,trim (opt=10ms,20ms)".into(),
             Kind::Choice(_) | Kind::Workload => "one word of a list (opt=bla)".into(),
-            Kind::ChoiceWith(_) | Kind::Distribution(_) => {
+            Kind::ChoiceWith(_) | Kind::Distribution(_) | Kind::FileService(_) => {
                 "one word of a list, parameters after a colon (opt=bla:1)".into()
             }
             Kind::Words(_) => "words of a list, with commas between (opt=foo,bar)".into(),
@@ -346,6 +352,7 @@ impl Kind {
             Kind::Choice(list)
             | Kind::ChoiceWith(list)
             | Kind::Distribution(list)
+            | Kind::FileService(list)
             | Kind::Words(list)
             | Kind::Steady(list) => list,
             Kind::Workload => crate::options::shape::WORKLOADS,

@@ -33,7 +33,7 @@ pub enum Check {
 }
 
 impl Line {
-    const fn with(mut self, given: &'static [(&'static str, u64)]) -> Line {
+    pub(crate) const fn with(mut self, given: &'static [(&'static str, u64)]) -> Line {
         self.given = given;
         self
     }
@@ -50,7 +50,7 @@ const fn line(about: &'static str, arguments: &'static str, check: Check) -> Lin
     Line { about, arguments, given: &[], check }
 }
 
-const fn exact(about: &'static str, arguments: &'static str) -> Line {
+pub(crate) const fn exact(about: &'static str, arguments: &'static str) -> Line {
     line(about, arguments, Check::Exact)
 }
 
@@ -62,12 +62,12 @@ const fn time(about: &'static str, percent: u32, arguments: &'static str) -> Lin
     line(about, arguments, Check::Time(percent))
 }
 
-const fn fails(about: &'static str, arguments: &'static str) -> Line {
+pub(crate) const fn fails(about: &'static str, arguments: &'static str) -> Line {
     line(about, arguments, Check::Fails)
 }
 
-const K: u64 = 1024;
-const M: u64 = K * K;
+pub(crate) const K: u64 = 1024;
+pub(crate) const M: u64 = K * K;
 
 /// How much there is to do, and where.
 pub const AMOUNTS: &[Line] = &[

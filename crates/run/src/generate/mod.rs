@@ -1,12 +1,14 @@
 //! What to do next: offsets, directions, and the random streams behind them. Pure: no clock, no system call.
 
 mod coverage;
+mod file_choice;
 mod mix;
 mod offsets;
 mod permutation;
 pub(crate) mod random;
 mod sequential;
 
+pub use file_choice::FileChoice;
 pub use mix::Mix;
 pub use offsets::{Block, OffsetSpec, Offsets};
 pub use random::Streams;

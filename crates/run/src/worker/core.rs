@@ -396,7 +396,7 @@ impl<C: Clock> Core<'_, C> {
 
     /// The files were gone through once: whether a time-based job goes round again, in a new order.
     pub(super) fn wrap(&mut self) -> bool {
-        if !self.job.time_based || !self.feed.wrap() {
+        if !self.job.time_based || self.feed.opens_in_parts() || !self.feed.wrap() {
             return false;
         }
         if self.job.invalidate {

@@ -2,9 +2,11 @@
 //!
 //! The feed knows nothing of time. It is asked for the next request until it says that the pass, or all, is done.
 
+use std::ops::Range;
+
 use iostrata_engine::{FileId, Op};
 
-use crate::generate::{Block, Direction, Mix, Offsets};
+use crate::generate::{Block, Direction, FileChoice, Mix, Offsets};
 
 /// A request that is planned and has no buffer yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +50,8 @@ pub(super) struct FeedLimits {
     pub(super) fsync_every: u32,
     /// `fdatasync` after this many writes, 0 = never.
     pub(super) fdatasync_every: u32,
+    /// `openfiles`: so many files at a time.
+    pub(super) open_files: usize,
 }
 
 /// Blocks planned ahead for the common job: one file, one direction.
@@ -56,10 +60,11 @@ const AHEAD: usize = 64;
 /// The feed of one worker.
 pub(super) struct Feed {
     files: Vec<Offsets>,
-    /// Files that have blocks left in this pass.
+    /// Files that are open and have blocks left in this pass.
     live_files: Vec<FileId>,
-    /// Position in `live_files`; files take turns, an I/O each.
-    turn: usize,
+    /// Those that are open.
+    open: Range<usize>,
+    choice: FileChoice,
     mix: Mix,
     /// The only direction, if there is but one.
     single: Option<Direction>,
@@ -112,7 +117,8 @@ impl Syncs {
 }
 
 impl Feed {
-    pub(super) fn new(files: Vec<Offsets>, mix: Mix, paired: bool, limits: FeedLimits) -> Self {
+    pub(super) fn new(files: Vec<Offsets>, choice: FileChoice, mix: Mix, paired: bool, limits: FeedLimits) -> Self {
+        let open = 0..limits.open_files.min(files.len());
         let syncs = (limits.fsync_every > 0 || limits.fdatasync_every > 0).then_some(Syncs {
             fsync_every: limits.fsync_every,
             fdatasync_every: limits.fdatasync_every,
@@ -121,9 +127,10 @@ impl Feed {
             last_file: 0,
         });
         Feed {
-            live_files: (0..files.len() as FileId).collect(),
+            live_files: open.clone().map(|file| file as FileId).collect(),
+            open,
             files,
-            turn: 0,
+            choice,
             single: mix.only(),
             mix,
             paired,
@@ -168,13 +175,37 @@ impl Feed {
             return false;
         }
         begin(&mut self.files, self.dried.take());
-        self.live_files.clear();
-        self.live_files.extend(0..self.files.len() as FileId);
-        self.turn = 0;
+        self.open_from(0);
         self.ahead_next = 0;
         self.ahead_end = 0;
         self.planned_in_pass = false;
         true
+    }
+
+    /// The files that must be open.
+    pub(super) fn open_files(&self) -> Range<usize> {
+        self.open.clone()
+    }
+
+    /// Whether fewer files are open at a time than there are.
+    pub(super) fn opens_in_parts(&self) -> bool {
+        self.limits.open_files < self.files.len()
+    }
+
+    /// Goes on with the files after those that are open now and done; false if the pass has no more.
+    pub(super) fn next_files(&mut self) -> bool {
+        let more = self.live_files.is_empty() && self.open.end < self.files.len();
+        if more {
+            self.open_from(self.open.end);
+        }
+        more
+    }
+
+    fn open_from(&mut self, first: usize) {
+        self.open = first..first.saturating_add(self.limits.open_files).min(self.files.len());
+        self.live_files.clear();
+        self.live_files.extend(self.open.clone().map(|file| file as FileId));
+        self.choice.restart();
     }
 
     /// Whether the passes so far planned less than one loop's bytes and may plan more: `io_size` above the size of the
@@ -223,13 +254,18 @@ impl Feed {
             _ => self.mix.next(),
         };
         while !self.live_files.is_empty() {
-            if self.turn >= self.live_files.len() {
-                self.turn = 0;
+            let position = self.choice.pick(self.live_files.len());
+            let file = self.live_files[position];
+            let offsets = &mut self.files[file as usize];
+            let mut block = offsets.next(direction);
+            if block.is_none() && self.choice.revives() {
+                offsets.restart(false);
+                block = offsets.next(direction);
             }
-            let file = self.live_files[self.turn];
-            let Some(block) = self.files[file as usize].next(direction) else {
+            let Some(block) = block else {
                 self.dried = Some((file, direction));
-                self.live_files.remove(self.turn);
+                self.live_files.remove(position);
+                self.choice.ended();
                 continue;
             };
             let io = planned(block, file, direction);
@@ -237,7 +273,7 @@ impl Feed {
                 self.planned_in_pass = true;
                 return Ok(io);
             }
-            self.turn += 1;
+            self.choice.given();
             return Ok(self.count(io));
         }
         Err(Dry::Pass)
@@ -267,6 +303,8 @@ fn planned(block: Block, file: FileId, direction: Direction) -> Planned {
 
 #[cfg(test)]
 mod tests {
+    use iostrata_spec::job::FileService;
+
     use super::*;
     use crate::generate::OffsetSpec;
 
@@ -289,7 +327,12 @@ mod tests {
     }
 
     fn limits(bytes: u64) -> FeedLimits {
-        FeedLimits { bytes, ios: u64::MAX, loops: 1, fsync_every: 0, fdatasync_every: 0 }
+        FeedLimits { bytes, ios: u64::MAX, loops: 1, fsync_every: 0, fdatasync_every: 0, open_files: usize::MAX }
+    }
+
+    fn feed(files: Vec<Offsets>, mix: Mix, paired: bool, limits: FeedLimits) -> Feed {
+        let choice = FileChoice::new(FileService::RoundRobin(1), files.len(), 1);
+        Feed::new(files, choice, mix, paired, limits)
     }
 
     /// Everything until the feed is dry, as "operation file block".
@@ -311,27 +354,54 @@ mod tests {
     #[test]
     fn a_sync_comes_before_the_io_that_follows_enough_writes_and_not_after_the_last() {
         let rules = FeedLimits { fsync_every: 2, ..limits(4 * BLOCK) };
-        let (all, dry) = drain(&mut Feed::new(vec![file(4)], writes(), false, rules));
+        let (all, dry) = drain(&mut feed(vec![file(4)], writes(), false, rules));
         assert_eq!(all, ["Write 0 0", "Write 0 1", "Sync", "Write 0 2", "Write 0 3"]);
         assert_eq!(dry, Dry::Limit);
     }
 
     #[test]
     fn files_take_turns_and_a_short_one_leaves_the_round() {
-        let mut feed = Feed::new(vec![file(1), file(3)], Mix::new(100, 1), false, limits(u64::MAX));
+        let mut feed = feed(vec![file(1), file(3)], Mix::new(100, 1), false, limits(u64::MAX));
         assert_eq!(drain(&mut feed).0, ["Read 0 0", "Read 1 0", "Read 1 1", "Read 1 2"]);
     }
 
     #[test]
+    fn with_openfiles_the_next_files_come_when_those_before_are_done() {
+        let rules = FeedLimits { open_files: 2, ..limits(u64::MAX) };
+        let mut feed = feed((0..3).map(|_| file(2)).collect(), Mix::new(100, 1), false, rules);
+        assert_eq!((drain(&mut feed).0, feed.open_files()), (text("Read 0 0|Read 1 0|Read 0 1|Read 1 1"), 0..2));
+        assert!(feed.next_files());
+        assert_eq!((drain(&mut feed).0, feed.open_files()), (text("Read 2 0|Read 2 1"), 2..3));
+        assert!(!feed.next_files());
+        assert!(feed.restart(true));
+        assert_eq!((drain(&mut feed).0.len(), feed.open_files()), (4, 0..2));
+    }
+
+    fn text(words: &str) -> Vec<String> {
+        words.split('|').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_file_that_a_law_wants_again_begins_anew_until_all_bytes_are_planned() {
+        let choice = FileChoice::new(FileService::Zipf(9.0), 3, 1);
+        let files = (0..3).map(|_| file(2)).collect();
+        let mut feed = Feed::new(files, choice, Mix::new(100, 1), false, limits(20 * BLOCK));
+        let (all, dry) = drain(&mut feed);
+        assert_eq!((all.len(), dry), (20, Dry::Limit));
+        let wanted = all[0].split_whitespace().nth(1).expect("a file");
+        assert!(all.iter().filter(|io| io.split_whitespace().nth(1) == Some(wanted)).count() > 15, "{all:?}");
+    }
+
+    #[test]
     fn the_last_block_may_reach_over_io_size_as_in_fio() {
-        let (all, dry) = drain(&mut Feed::new(vec![file(9)], writes(), false, limits(BLOCK * 2 + 1)));
+        let (all, dry) = drain(&mut feed(vec![file(9)], writes(), false, limits(BLOCK * 2 + 1)));
         assert_eq!((all.len(), dry), (3, Dry::Limit));
     }
 
     #[test]
     fn number_ios_counts_over_all_loops_together() {
         let rules = FeedLimits { ios: 2, loops: 3, ..limits(u64::MAX) };
-        let mut feed = Feed::new(vec![file(4)], writes(), false, rules);
+        let mut feed = feed(vec![file(4)], writes(), false, rules);
         assert_eq!(drain(&mut feed).0, ["Write 0 0", "Write 0 1", "Write 0 2", "Write 0 3"]);
         assert!(feed.restart(true));
         assert_eq!(drain(&mut feed), (vec!["Write 0 0".to_string(), "Write 0 1".to_string()], Dry::Limit));
@@ -349,7 +419,7 @@ mod tests {
             (2, 2, vec![2, 2]),
         ] {
             let rules = FeedLimits { loops, ..limits(io_blocks * BLOCK) };
-            let mut feed = Feed::new(vec![file(4)], writes(), false, rules);
+            let mut feed = feed(vec![file(4)], writes(), false, rules);
             let mut planned = Vec::new();
             loop {
                 planned.push(drain(&mut feed).0.len());
@@ -364,7 +434,7 @@ mod tests {
 
     #[test]
     fn a_pass_that_planned_nothing_is_not_tried_again() {
-        let mut feed = Feed::new(vec![file(0)], writes(), false, limits(u64::MAX));
+        let mut feed = feed(vec![file(0)], writes(), false, limits(u64::MAX));
         assert_eq!(drain(&mut feed), (Vec::new(), Dry::Pass));
         assert!(!feed.wrap());
         assert!(!feed.restart(false));

@@ -1,5 +1,6 @@
 //! The open files of a worker: opened through the guard, with fio's advice to the kernel.
 
+use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
@@ -22,17 +23,21 @@ struct OpenFile {
 
 /// All open files of a worker; empty for engines without files.
 #[derive(Default)]
-pub(super) struct OpenFiles(Vec<OpenFile>);
+pub(super) struct OpenFiles {
+    /// Position of the first open one among the worker's files.
+    first: usize,
+    files: Vec<OpenFile>,
+}
 
 impl OpenFiles {
-    /// Opens the files in order, each followed by the cache drop and the access hint that its job asks for.
-    pub(super) fn open(plan: &WorkerPlan, guard: &Guard) -> Result<Self, RunError> {
-        let mut files = OpenFiles::default();
+    /// Opens the files at these positions in order, as far as there are so many, each followed by the cache drop and the access hint that its job asks for.
+    pub(super) fn open(plan: &WorkerPlan, which: Range<usize>, guard: &Guard) -> Result<Self, RunError> {
+        let mut files = OpenFiles { first: which.start, files: Vec::new() };
         if plan.engine.caps.diskless {
             return Ok(files);
         }
         let job = &plan.job;
-        for file in &plan.files {
+        for file in plan.files.iter().take(which.end).skip(which.start) {
             let target = guard
                 .open(&file.path, &how(job))
                 .map_err(|error| RunError::job_errno(job, error.errno(), error.to_string()))?;
@@ -47,43 +52,43 @@ impl OpenFiles {
                 open.drop_cache();
             }
             open.hint(job);
-            files.0.push(open);
+            files.files.push(open);
         }
         Ok(files)
     }
 
     /// The descriptors for the engine.
     pub(super) fn table(&self, plan: &WorkerPlan) -> FileTable {
-        let descriptors = if self.0.is_empty() {
-            vec![-1; plan.files.len()]
-        } else {
-            self.0.iter().map(|file| file.fd.as_raw_fd()).collect()
-        };
+        let mut descriptors = vec![-1; plan.files.len()];
+        for (descriptor, file) in descriptors[self.first..].iter_mut().zip(&self.files) {
+            *descriptor = file.fd.as_raw_fd();
+        }
         FileTable { descriptors, direct: plan.job.direct }
     }
 
     /// Why a request of this file was refused with EINVAL, if it is direct I/O that does not fit what the system asks.
     pub(super) fn direct_mismatch(&self, file: FileId, unit_bytes: u64, memory_bytes: u64) -> Option<String> {
-        let facts = file::facts(&self.0.get(file as usize)?.fd).ok()?;
+        let facts = file::facts(&self.files.get((file as usize).checked_sub(self.first)?)?.fd).ok()?;
         iostrata_device::direct_mismatch(&facts, unit_bytes, memory_bytes)
     }
 
     /// How many are open.
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.files.len()
     }
 
     /// Drops the page cache of all of them.
     pub(super) fn drop_cache(&self) {
-        for file in &self.0 {
+        for file in &self.files {
             file.drop_cache();
         }
     }
 
     /// `fsync` of each: the job's `end_fsync` or `fsync_on_close`.
     pub(super) fn sync(&self, plan: &WorkerPlan, live: &Live) -> Result<(), RunError> {
-        for (index, (file, facts)) in self.0.iter().zip(&plan.files).enumerate() {
-            let io = Io { offset: 0, slot_offset: 0, len: 0, slot: 0, file: index as FileId, op: Op::Sync };
+        for (index, (file, facts)) in self.files.iter().zip(&plan.files[self.first..]).enumerate() {
+            let io =
+                Io { offset: 0, slot_offset: 0, len: 0, slot: 0, file: (self.first + index) as FileId, op: Op::Sync };
             live.note_current(&io);
             file::sync(&file.fd).map_err(|error| RunError::system(&plan.job, Some(&facts.path), "fsync", &error))?;
         }

@@ -40,7 +40,7 @@ use crate::error::RunError;
 use crate::flow::FlowShare;
 use crate::gate::Gate;
 use crate::generate::random::derive;
-use crate::generate::{Direction, Mix, OffsetSpec, Offsets, Streams};
+use crate::generate::{Direction, FileChoice, Mix, OffsetSpec, Offsets, Streams};
 use crate::group::Group;
 use crate::live::{Ending, Live, State};
 use crate::pace::Pacer;
@@ -146,7 +146,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     let _placed = place::place_thread(plan)?;
     hooks::before(plan, live, &birth.aux_folder)?;
     let (mut instance, config) = make_engine(birth)?;
-    let open_files = OpenFiles::open(plan, &birth.guard)?;
+    let open_files = OpenFiles::open(plan, 0..open_files_at_once(job), &birth.guard)?;
     let synchronous = matches!(instance, Instance::Sync(_));
     let asked_depth = if synchronous { 1 } else { job.depth };
     let arena = make_arena(plan, asked_depth)?;
@@ -277,6 +277,12 @@ fn passes<C: Clock>(
                 Err(error) => break Err(engine_fault(plan, &error)),
             },
         };
+        if end == PassEnd::Pass && next_files(core) {
+            match reopen(birth, core, &mut instance, depth) {
+                Ok(()) => continue,
+                Err(error) => break Err(error),
+            }
+        }
         // Each pass is a loop; but io_size above the size of the files takes as many as it needs, and then loops= adds
         // only what is more, as in fio.
         loops_left = loops_left.saturating_sub(1);
@@ -301,6 +307,11 @@ fn passes<C: Clock>(
     result
 }
 
+/// With `openfiles`: whether the pass goes on with files that are not open yet; a time-based job goes round again.
+fn next_files<C: Clock>(core: &mut Core<'_, C>) -> bool {
+    core.feed.opens_in_parts() && (core.feed.next_files() || core.job.time_based && core.feed.wrap())
+}
+
 /// Between passes fio closes and opens the files, which drops their caches and renews their hints.
 fn reopen<C: Clock>(
     birth: &Birth,
@@ -313,7 +324,8 @@ fn reopen<C: Clock>(
     }
     sync_at_end(core.job, &birth.plan, core.live, &core.files)?;
     core.files = OpenFiles::default();
-    core.files = OpenFiles::open(&birth.plan, &birth.guard)?;
+    core.files = OpenFiles::open(&birth.plan, core.feed.open_files(), &birth.guard)?;
+    core.live.open_files.store(core.files.len() as u32, Relaxed);
     attach(instance, &core.files, &birth.plan, &core.arena, depth)
         .map(drop)
         .map_err(|error| engine_fault(&birth.plan, &error))
@@ -404,9 +416,17 @@ fn make_feed(plan: &WorkerPlan, streams: &Streams) -> Feed {
         loops: job.loops.max(1),
         fsync_every: job.fsync_every,
         fdatasync_every: job.fdatasync_every,
+        open_files: open_files_at_once(job),
     };
     let paired = job.workload.trims && job.workload.writes;
-    Feed::new(offsets.collect(), Mix::for_workload(&job.workload, job.mix_read_percent, streams.mix), paired, limits)
+    let choice = FileChoice::new(job.file_service, plan.files.len(), streams.files);
+    let mix = Mix::for_workload(&job.workload, job.mix_read_percent, streams.mix);
+    Feed::new(offsets.collect(), choice, mix, paired, limits)
+}
+
+/// `openfiles`. A law picks among all files, so all are open then.
+fn open_files_at_once(job: &Job) -> usize {
+    job.open_files.filter(|_| !job.file_service.is_law()).map_or(usize::MAX, |files| files as usize)
 }
 
 /// Waits out `startdelay`: a range is drawn from.

@@ -1,7 +1,7 @@
 //! Lists: per direction, ranges, names, CPUs, decimals.
 
 use super::{Fault, Grammar, Piece, Reading, choice};
-use crate::job::{Percentiles, SteadyCriterion};
+use crate::job::{FileService, Percentiles, SteadyCriterion};
 use crate::value::Choice;
 
 /// CPU numbers beyond this are a slip of the finger.
@@ -236,4 +236,13 @@ pub(super) fn steady(piece: Piece<'_>, choices: &'static [Choice]) -> Result<Ste
     let value = number.parse::<f64>().ok().filter(|value| plain && value.is_finite());
     let criterion = value.and_then(|value| SteadyCriterion::new(word, value, percent));
     criterion.ok_or_else(|| Fault::new(limit.span(), format!("`{}` is no limit: a number, perhaps with %", limit.text)))
+}
+
+/// `word[:parameter]` of file_service_type.
+pub(super) fn file_service(piece: Piece<'_>, choices: &'static [Choice]) -> Result<FileService, Fault> {
+    let colon = piece.text.find(':').unwrap_or(piece.text.len());
+    let word = choice(piece.to(colon).trimmed(), choices)?;
+    let parameter = (colon < piece.text.len()).then(|| piece.from(colon + 1).trimmed());
+    FileService::new(word, parameter.map(|p| p.text))
+        .map_err(|message| Fault::new(parameter.map_or_else(|| piece.span(), |p| p.span()), message))
 }

@@ -156,6 +156,7 @@ impl Grammar<'_> {
                 let word = piece.to(piece.text.find(':').unwrap_or(piece.text.len()));
                 choice(word, choices).map(|_| Value::Text(piece.text.to_owned()))
             }
+            Kind::FileService(choices) => lists::file_service(piece, choices).map(Value::FileService),
             Kind::Words(choices) => words(piece, choices).map(|()| Value::Text(piece.text.to_owned())),
             Kind::Workload => self.workload(piece).map(Value::Workload),
             Kind::Text => Ok(Value::Text(piece.text.to_owned())),

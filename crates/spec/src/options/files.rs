@@ -65,17 +65,23 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     .alias(&["nr_files"])
     .default("1")
     .access(int!(job.files)),
-    row("openfiles", Kind::Int { min: 1, max: MAX32 }, "files open at a time", "All of them unless given."),
+    row(
+        "openfiles",
+        Kind::Int { min: 1, max: MAX32 },
+        "files open at a time",
+        "All of them unless given. The next so many are opened when these are done.",
+    )
+    .access(int!(some job.open_files)),
     row(
         "file_service_type",
-        Kind::ChoiceWith(words!["random": "any", "zipf": "by a Zipf law",
+        Kind::FileService(words!["random": "any", "zipf": "by a Zipf law",
         "pareto": "by a Pareto law", "normal": "by a normal law", "gauss": "as normal",
         "roundrobin": "in turn", "sequential": "one file to its end, then the next"]),
         "which file the next I/O goes to",
         "After a colon: how many I/Os each gets, or the law's parameter.",
     )
     .default("roundrobin")
-    .harmless(&["roundrobin"]),
+    .access(plain!(FileService, job.file_service)),
     row("filesize", Kind::Range { min: 1 }, "size of each file", "A range `low-high` gives each file a random size.")
         .access((
             |d, v| {

@@ -54,6 +54,8 @@ const CASES: &[(&str, &[&str], Check)] = &[
     ("directory", &["--directory=/x:/y"], |j| j.directories == [PathBuf::from("/x"), PathBuf::from("/y")]),
     ("filename_format", &["--filename_format=$jobnum"], |j| j.filename_format.as_deref() == Some("$jobnum")),
     ("nrfiles", &["--nrfiles=3"], |j| j.files == 3),
+    ("openfiles", &["--openfiles=2"], |j| j.open_files == Some(2)),
+    ("file_service_type", &["--file_service_type=zipf:1.5"], |j| j.file_service == FileService::Zipf(1.5)),
     ("filesize", &["--filesize=1m-4k"], |j| j.file_size == Some((4096, 1 << 20))),
     ("size", &["--size=30%"], |j| j.size == Some(Size::Percent(30))),
     ("io_size", &["--io_size=2g"], |j| j.io_size == Some(Size::Bytes(2 << 30))),
