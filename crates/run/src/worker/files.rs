@@ -30,7 +30,8 @@ pub(super) struct OpenFiles {
 }
 
 impl OpenFiles {
-    /// Opens the files at these positions in order, as far as there are so many, each followed by the cache drop and the access hint that its job asks for.
+    /// Opens the files at these positions in order, as far as there are so many, each followed by the cache drop and
+    /// the access hint that its job asks for.
     pub(super) fn open(plan: &WorkerPlan, which: Range<usize>, guard: &Guard) -> Result<Self, RunError> {
         let mut files = OpenFiles { first: which.start, files: Vec::new() };
         if plan.engine.caps.diskless {
