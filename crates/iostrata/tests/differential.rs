@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use iostrata_testkit::compare::{close, differences};
 use iostrata_testkit::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
-use iostrata_testkit::lines_process;
 use iostrata_testkit::lines_files::SERVICE;
+use iostrata_testkit::lines_process;
 use iostrata_testkit::lines_time::{LIMITED, PACED};
 use iostrata_testkit::pairs::all_pairs;
 use iostrata_testkit::{Folder, Loop, Mount, Outcome, alone, fio, iostrata, is_root, measure, some_at_once, which};

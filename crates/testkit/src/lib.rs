@@ -6,8 +6,8 @@
 pub mod compare;
 pub mod faults;
 pub mod lines;
-pub mod lines_process;
 pub mod lines_files;
+pub mod lines_process;
 pub mod lines_time;
 pub mod pairs;
 pub mod strace;
