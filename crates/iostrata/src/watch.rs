@@ -172,6 +172,7 @@ fn letter(state: State, worker: Traffics) -> JobState {
         State::Ready => JobState::Created,
         State::Ramp => JobState::Ramp,
         State::Running => JobState::Running { traffic: worker.traffic, random: worker.random },
+        State::Verifying => JobState::Verifying,
         State::Syncing => JobState::Syncing,
         State::Finishing => JobState::Finishing,
         State::Ended => JobState::Reaped,

@@ -26,6 +26,7 @@ mod regions;
 mod remarks;
 mod settings;
 mod stage;
+mod verify;
 mod worker;
 
 pub use collect::{facts, workload_name};

@@ -10,6 +10,7 @@ use iostrata_stats::{LiveBuckets, LiveCounter, LiveLatency, LiveMoments, SeqLock
 use crate::error::RunError;
 use crate::generate::Direction;
 use crate::plan::WorkerPlan;
+use crate::verify::reads_back;
 
 /// Where a worker stands; the letter is the one of fio's status line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub enum State {
     Ramp = b'/',
     /// It does I/O.
     Running = b'R',
+    /// It reads back what it wrote.
+    Verifying = b'V',
     /// It waits for a final fsync.
     Syncing = b'F',
     /// It puts things away.
@@ -43,6 +46,7 @@ impl State {
             b'C' => State::Ready,
             b'/' => State::Ramp,
             b'R' => State::Running,
+            b'V' => State::Verifying,
             b'F' => State::Syncing,
             b'f' => State::Finishing,
             b'X' => State::Failed,
@@ -188,7 +192,11 @@ impl Live {
         let workload = job.workload;
         Live {
             lock: SeqLock::default(),
-            directions: [direction(workload.reads), direction(workload.writes), direction(workload.trims)],
+            directions: [
+                direction(workload.reads || reads_back(job)),
+                direction(workload.writes),
+                direction(workload.trims),
+            ],
             sync: LiveLatency::new(job.fsync_every > 0 || job.fdatasync_every > 0),
             sync_ios: LiveCounter::default(),
             depth_counts: Default::default(),

@@ -12,6 +12,7 @@ use iostrata_spec::{Job, Seed, SubmitMode};
 use crate::error::{Refused, RunError};
 use crate::generate::Streams;
 use crate::regions::{MadeFiles, Regions};
+use crate::verify::find_shared_blocks;
 
 /// One file of one worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +50,9 @@ pub struct WorkerPlan {
     pub files: Vec<FilePlan>,
     /// Bytes to transfer in one loop.
     pub io_bytes: u64,
+    /// Other workers of its stage, or other files of its own, write the same bytes on the disk. Known only where data
+    /// is checked.
+    pub shares_blocks: bool,
     /// Seed of the run's random streams.
     pub seed: u64,
     /// What keeps it from starting, known before anything is touched. The other workers run, as in fio.
@@ -136,6 +140,7 @@ pub fn plan(
                 stage,
                 files: regions.files,
                 io_bytes: regions.io_bytes,
+                shares_blocks: false,
                 seed,
                 job: Arc::clone(&job),
                 fault,
@@ -143,6 +148,7 @@ pub fn plan(
         }
         errors.extend(refusal);
     }
+    find_shared_blocks(&mut plan.workers);
     let virtual_workers = plan.workers.iter().filter(|worker| worker.engine.caps.virtual_time).count();
     plan.virtual_time = virtual_workers > 0;
     if plan.virtual_time && virtual_workers < plan.workers.len() {

@@ -158,6 +158,7 @@ fn default_job() -> Job {
         think_io_ns: 0,
         think_cycles: 0,
         buffers: Buffers::default(),
+        verify: Verify::default(),
         measure: Measure::default(),
         reporting: Reporting::default(),
         logs: Logs::default(),

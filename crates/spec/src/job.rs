@@ -9,6 +9,7 @@ pub use values::*;
 pub use crate::pace::{LatencySearch, RateProcess, SteadyCriterion, SteadyMeasure, SteadyState, ThinkCount};
 pub use crate::process::*;
 pub use crate::service::FileService;
+pub use crate::verify::{Verify, VerifyMethod, VerifyPolicy};
 
 /// A value for each data direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -541,6 +542,8 @@ pub struct Job {
     pub think_cycles: u32,
     /// Buffers.
     pub buffers: Buffers,
+    /// The checking of data.
+    pub verify: Verify,
 
     /// What is measured.
     pub measure: Measure,

@@ -25,6 +25,7 @@ pub mod table;
 #[cfg(test)]
 mod table_tests;
 pub mod value;
+mod verify;
 mod words;
 
 pub use api::*;

@@ -6,7 +6,7 @@ pub(crate) use process::waits;
 
 use crate::api::Severity;
 use crate::assemble::{Built, Settings};
-use crate::job::{Job, PerDirection, Seed, Size};
+use crate::job::{Job, PerDirection, Seed, Size, Verify, VerifyMethod};
 use crate::report::Report;
 use crate::words::Spot;
 
@@ -27,6 +27,7 @@ pub(crate) fn finish(built: Built, declared: &Spot, settings: Settings, report: 
     rules.direction(settings.readonly);
     rules.seeds();
     rules.process();
+    rules.checks();
     let words = std::mem::take(&mut rules.built.words);
     Job { words, ..rules.built.draft.job }
 }
@@ -166,4 +167,51 @@ impl Rules<'_> {
             (None, false) => Seed::Fresh,
         };
     }
+
+    /// What `verify` asks for and brings with it.
+    fn checks(&mut self) {
+        let refill_given = self.given("refill_buffers");
+        let job = &mut self.built.draft.job;
+        if job.verify.method == VerifyMethod::None && job.verify.pattern.is_some() {
+            job.verify.method = VerifyMethod::PatternHeader;
+        }
+        if !job.verify.on() {
+            return;
+        }
+        // Each write has data of its own, or a block that was left as it was could not be told from a new one.
+        job.buffers.zero = false;
+        job.buffers.refill |= !refill_given;
+        let block_bytes = smallest_unit(job);
+        let interval_bytes = gcd(job.verify.interval_bytes.unwrap_or(block_bytes), block_bytes);
+        job.verify.interval_bytes = Some(interval_bytes);
+        let method = job.verify.method;
+        let (writes, ends_by_time) = (job.workload.writes, job.time_based && job.verify.backlog == 0);
+        let needed_bytes = if method.has_header() {
+            Verify::HEADER_BYTES as u64 + job.verify.header_offset_bytes.max(method.sum_bytes() as u64)
+        } else {
+            0
+        };
+        if method.has_pattern() && job.verify.pattern.is_none() {
+            let message = "this way of checking needs a pattern";
+            self.say(Severity::Error, &["verify"], message, "add `verify_pattern=`");
+        } else if needed_bytes > interval_bytes {
+            let message =
+                format!("{interval_bytes} bytes under one header have no room for it: it takes {needed_bytes}");
+            let help = "larger blocks, a larger verify_interval or a shorter checksum have room";
+            self.say(Severity::Error, &["verify_interval", "verify_offset", "bs"], &message, help);
+        } else if writes && ends_by_time {
+            let message = "time_based ends this job before anything is read back";
+            self.say(Severity::Warning, &["verify"], message, "add `verify_backlog=`, or leave time_based out");
+        }
+    }
+}
+
+/// The largest size of which every block of the job is a multiple.
+fn smallest_unit(job: &Job) -> u64 {
+    let w = job.workload;
+    if w.writes { job.block_size.write } else { job.block_size.read }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }

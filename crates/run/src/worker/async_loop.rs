@@ -184,7 +184,7 @@ impl AsyncLoop {
         }
         let room = room.min(core.think_room());
         let mut start_ns = now_ns;
-        let stamp_each = core.buffers.needs_work_per_io() && core.job.workload.writes;
+        let stamp_each = core.fills();
         self.stamped_each = stamp_each;
         while self.batch.len() < room {
             let held = self.overlaps.as_mut().and_then(|overlaps| overlaps.held.take());

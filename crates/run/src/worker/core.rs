@@ -9,6 +9,7 @@ use iostrata_os::thread::{Usage, thread_usage};
 use iostrata_result::series::IoRecord;
 use iostrata_spec::{ErrorKind, Job, ThinkCount};
 
+use super::checks::Held;
 use super::feed::{Dry, Feed, Planned};
 use super::files::OpenFiles;
 use super::think::Thinking;
@@ -24,6 +25,7 @@ use crate::live::Live;
 use crate::pace::Pacer;
 use crate::plan::WorkerPlan;
 use crate::recorder::Recorder;
+use crate::verify::Verifier;
 
 /// A log that held its job up for longer than this is told of.
 const WAITED_WORTH_TELLING_NS: u64 = 1_000_000;
@@ -91,6 +93,10 @@ pub(super) struct Core<'a, C: Clock> {
     pub(super) feed: Feed,
     pub(super) pacer: Option<Pacer>,
     pub(super) buffers: BufferMaker,
+    /// Checks data; none if the job does not.
+    pub(super) verifier: Option<Box<Verifier>>,
+    /// A request that waits until one of the same bytes has completed.
+    pub(super) held: Option<Held>,
     pub(super) arena: Arc<SlotArena>,
     pub(super) files: OpenFiles,
     pub(super) flow: Option<&'a FlowShare>,
@@ -163,6 +169,12 @@ impl<C: Clock> Core<'_, C> {
         {
             return Plan::NotBefore(now_ns.saturating_add(flow.pause_ns()));
         }
+        if self.verifier.is_some() { self.plan_with_checks(now_ns) } else { self.plan_work(now_ns) }
+    }
+
+    /// Plans one request of the job's own work.
+    #[inline]
+    pub(super) fn plan_work(&mut self, now_ns: u64) -> Plan {
         let (wanted, due_ns) = match &self.pacer {
             None => (None, 0),
             Some(pacer) => match self.earliest(pacer) {
@@ -200,13 +212,23 @@ impl<C: Clock> Core<'_, C> {
             .min_by_key(|(_, due_ns)| *due_ns)
     }
 
+    /// Whether [`Core::fill`] has to be called for each request.
+    #[inline]
+    pub(super) fn fills(&self) -> bool {
+        self.buffers.needs_work_per_io() && self.job.workload.writes || self.verifier.is_some()
+    }
+
     /// Makes the data of a request ready.
     #[inline]
     pub(super) fn fill(&mut self, io: &Io, now_ns: u64) {
-        if io.op == Op::Write && self.buffers.needs_work_per_io() {
+        let made = self.verifier.as_ref().is_some_and(|verifier| verifier.makes_data());
+        if io.op == Op::Write && self.buffers.needs_work_per_io() && !made {
             let buffers = &mut self.buffers;
             let len = io.len as usize;
             self.arena.with_bytes(io.slot, |bytes| buffers.for_write(&mut bytes[..len], io.offset, now_ns));
+        }
+        if let Some(verifier) = &mut self.verifier {
+            self.arena.with_bytes(io.slot, |bytes| verifier.begin(io, bytes, now_ns));
         }
     }
 
@@ -227,7 +249,13 @@ impl<C: Clock> Core<'_, C> {
             Op::Trim | Op::Sync | Op::DataSync => result >= 0,
         };
         if !whole && let Some(outcome) = self.incomplete(slot, result) {
+            if outcome == Outcome::Done && self.verifier.is_some() {
+                self.check(slot, false);
+            }
             return outcome;
+        }
+        if self.verifier.is_some() {
+            self.check(slot, true);
         }
         let lat_ns = now_ns.saturating_sub(slot.start_ns);
         let direction = match slot.io.op {

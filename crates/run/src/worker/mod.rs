@@ -1,6 +1,7 @@
 //! A worker: one clone of one job on a thread of its own, from opening its files to putting them away.
 
 mod async_loop;
+mod checks;
 mod core;
 mod feed;
 mod files;
@@ -46,9 +47,14 @@ use crate::live::{Ending, Live, State};
 use crate::pace::Pacer;
 use crate::plan::WorkerPlan;
 use crate::recorder::{LogSender, Recorder};
+use crate::verify::Verifier;
 
 /// How long a worker may try to cancel what is in flight once it is given up.
 const CANCEL_NS: u64 = 400_000_000;
+
+/// Said where several jobs write what one of them checks.
+const SHARED_BLOCKS: &str = "other jobs, or other files of this one, write the same blocks at the same time: which \
+    write a block comes from is not checked, and one that is read while it is being written may look wrong";
 
 /// Which clock a worker lives by.
 #[derive(Clone)]
@@ -161,6 +167,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     for slot in 0..arena.slots() {
         arena.with_bytes(slot, |bytes| buffers.prepare(bytes));
     }
+    let verifier = Verifier::for_worker(plan, arena.slots(), streams.buffers)?;
     drop(config);
     live.set_state(State::Ready);
     (birth.notify)();
@@ -188,6 +195,8 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
         feed: make_feed(plan, &streams),
         pacer: Pacer::for_job(job, derive(streams.think, 1), start_ns),
         buffers,
+        verifier,
+        held: None,
         arena,
         files: open_files,
         flow: birth.flow.as_ref(),
@@ -208,6 +217,9 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
         core.watch.measuring_begins(live, start_ns);
     }
     core.timeline.watch_at(core.watch.next_ns());
+    if core.verifier.is_some() && plan.shares_blocks {
+        core.notes.push(SHARED_BLOCKS.into());
+    }
     let result = passes(birth, &mut core, instance, granted.depth, ending);
     let end_ns = clock.now_ns();
     live.end_ns.store(end_ns, Relaxed);
@@ -221,6 +233,9 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     }
     ending.due_not_issued = due_not_issued(&core, end_ns);
     core.end_log(end_ns);
+    if let Some(Err(note)) = core.verifier.as_ref().map(|verifier| verifier.save_state(plan)) {
+        core.notes.push(note);
+    }
     ending.notes.append(&mut core.notes);
     ending.error = core.error.take();
     result?;
@@ -270,12 +285,14 @@ fn passes<C: Clock>(
     let region_bytes: u64 = plan.files.iter().map(|file| file.region_bytes).sum();
     let several_passes = plan.io_bytes > region_bytes;
     let result = loop {
-        let end = match &mut instance {
-            Instance::Sync(engine) => sync_loop::pass(core, engine.as_mut()),
-            Instance::Async(engine) => match asynchronous.pass(core, engine.as_mut()) {
-                Ok(end) => end,
-                Err(error) => break Err(engine_fault(plan, &error)),
-            },
+        let end = match one_pass(core, &mut instance, &mut asynchronous) {
+            Ok(PassEnd::Pass) if core.begin_check() => read_back(birth, core, &mut instance, &mut asynchronous, depth),
+            end => end,
+        };
+        core.end_check();
+        let end = match end {
+            Ok(end) => end,
+            Err(error) => break Err(error),
         };
         if end == PassEnd::Pass && next_files(core) {
             match reopen(birth, core, &mut instance, depth) {
@@ -310,6 +327,35 @@ fn passes<C: Clock>(
 /// With `openfiles`: whether the pass goes on with files that are not open yet; a time-based job goes round again.
 fn next_files<C: Clock>(core: &mut Core<'_, C>) -> bool {
     core.feed.opens_in_parts() && (core.feed.next_files() || core.job.time_based && core.feed.wrap())
+}
+
+fn one_pass<C: Clock>(
+    core: &mut Core<'_, C>,
+    instance: &mut Instance,
+    asynchronous: &mut AsyncLoop,
+) -> Result<PassEnd, RunError> {
+    match instance {
+        Instance::Sync(engine) => Ok(sync_loop::pass(core, engine.as_mut())),
+        Instance::Async(engine) => {
+            asynchronous.pass(core, engine.as_mut()).map_err(|error| engine_fault(core.plan, &error))
+        }
+    }
+}
+
+/// The pass that reads back what the one before wrote: from files opened anew, so that it comes from below the cache.
+fn read_back<C: Clock>(
+    birth: &Birth,
+    core: &mut Core<'_, C>,
+    instance: &mut Instance,
+    asynchronous: &mut AsyncLoop,
+    depth: u32,
+) -> Result<PassEnd, RunError> {
+    let state = core.live.state();
+    core.live.set_state(State::Verifying);
+    reopen(birth, core, instance, depth)?;
+    let end = one_pass(core, instance, asynchronous)?;
+    core.live.set_state(state);
+    Ok(end)
 }
 
 /// Between passes fio closes and opens the files, which drops their caches and renews their hints.

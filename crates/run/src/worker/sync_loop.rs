@@ -14,7 +14,7 @@ const SLOT: u32 = 0;
 
 /// One pass over the files.
 pub(super) fn pass<C: Clock>(core: &mut Core<'_, C>, engine: &mut dyn SyncOp) -> PassEnd {
-    let fills = core.buffers.needs_work_per_io() && core.job.workload.writes;
+    let fills = core.fills();
     let mut now_ns = core.clock.now_ns();
     loop {
         if core.must_stop(now_ns) {

@@ -21,7 +21,7 @@ fn errors_of_a_job_file() {
 
 #[test]
 fn errors_of_a_command_line() {
-    let args = ["--name=two words", "--bs=4-64k", "--hipri", "--verify=md5", "--ioengine=sync", "--iodept=4"];
+    let args = ["--name=two words", "--bs=4-64k", "--hipri", "--zonemode=zbd", "--ioengine=sync", "--iodept=4"];
     assert_data_eq!(shown(&World::default(), &args), file!["diagnostics/errors_of_a_command_line.txt"]);
 }
 

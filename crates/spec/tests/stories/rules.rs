@@ -116,7 +116,6 @@ fn engines_have_other_names_and_neighbours() {
 #[test]
 fn what_is_not_carried_out_is_refused_and_never_ignored() {
     for argument in [
-        "--verify=md5",
         "--bssplit=4k/50:8k/50",
         "--random_distribution=zipf:1.2",
         "--zonemode=zbd",
@@ -151,7 +150,7 @@ fn what_asks_for_nothing_passes() {
 
 #[test]
 fn everything_that_is_wrong_is_said_at_once() {
-    let errors = errors_of("[a]\nbz=4k\nbs=4q\nrw=raed\n[b]\niodepth=0\nverify=md5\n");
+    let errors = errors_of("[a]\nbz=4k\nbs=4q\nrw=raed\n[b]\niodepth=0\nzonemode=zbd\n");
     assert_eq!(errors.len(), 5, "{errors:#?}");
 }
 
