@@ -9,7 +9,7 @@ const fn row(name: &'static str, kind: Kind, summary: &'static str, doc: &'stati
 }
 
 const COUNTED: Status = Status::Differs(
-    "I/Os that fail are counted apart; fio has them among the I/Os done, with no bytes, so that its IOPS are too high",
+    "I/Os that fail are among those issued and not among those done; fio counts them in its IOPS",
 );
 
 pub(super) static OPTIONS: &[OptionSpec] = &[

@@ -1,0 +1,211 @@
+//! Public reports about documents, errors, exit codes and claims that fool: what happens here in their place.
+
+#![cfg(target_os = "linux")]
+
+use std::path::Path;
+use std::process::Output;
+
+use iostrata_testkit::{Folder, iostrata, is_root, run};
+use serde_json::Value;
+
+/// Runs the program on these words in a folder.
+fn told(folder: &Folder, words: &str) -> Output {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    run(iostrata(), &words, folder.path())
+}
+
+/// The same with JSON on standard output, which must be one document and nothing else.
+fn document(folder: &Folder, words: &str) -> (Output, Value) {
+    let output = told(folder, &format!("{words} --output-format=json"));
+    let document = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{words}: {error}: {}{}", said(&output.stdout), said(&output.stderr)));
+    (output, document)
+}
+
+fn said(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The sentences of the notes with this code.
+fn notes(document: &Value, code: &str) -> Vec<String> {
+    let list = |key: &str| document["iostrata"][key].as_array().cloned().unwrap_or_default();
+    let all = [list("notes"), list("warnings")].concat();
+    let of_code = all.iter().filter(|note| note["code"] == code);
+    of_code.filter_map(|note| note["text"].as_str().map(str::to_owned)).collect()
+}
+
+/// The text of an I/O error stands in the JSON file before the document. Here the file holds one document, the error is
+/// in it and on standard error, and the exit code tells of it.
+#[test]
+fn bug_b01() {
+    let folder = Folder::new("reports");
+    let output =
+        told(&folder, "--name=t --filename=/dev/full --rw=write --size=1M --output-format=json --output=o.json");
+    let document: Value = serde_json::from_slice(&std::fs::read(folder.path().join("o.json")).unwrap()).unwrap();
+    assert_eq!((output.status.code(), document["jobs"][0]["error"].as_i64()), (Some(1), Some(28)));
+    assert!(output.stdout.is_empty() && said(&output.stderr).contains("No space left"), "{}", said(&output.stderr));
+}
+
+/// Jobs of a group that have no barrier between them disappear under the first one's name. Here a note names them.
+#[test]
+fn bug_b31() {
+    let words = "--ioengine=null --size=4M --rw=randread --group_reporting --name=test1 --stonewall --name=test2 \
+                 --stonewall --name=test3 --bs=256k";
+    let (_, document) = document(&Folder::new("reports"), words);
+    assert_eq!(document["jobs"].as_array().map(Vec::len), Some(2));
+    assert_eq!(document["jobs"][1]["read"]["io_bytes"], 8 << 20);
+    let merged = notes(&document, "jobs-merged");
+    assert!(merged.len() == 1 && merged[0].contains("test2, test3"), "{merged:?}");
+}
+
+/// Options imply an order of jobs that nobody asked for. Here jobs run side by side unless a barrier is asked for:
+/// both have the run's whole time, whatever `exitall_on_error` says.
+#[test]
+fn bug_b32() {
+    let words = "--ioengine=sim --size=64M --time_based --runtime=1 --exitall_on_error --name=a --name=b";
+    let (_, document) = document(&Folder::new("reports"), words);
+    for job in 0..2 {
+        let runtime = document["jobs"][job]["job_runtime"].as_u64().unwrap();
+        assert!((1000..=1002).contains(&runtime), "{runtime} ms");
+    }
+    assert_eq!(document["jobs"][0]["elapsed"], 2, "one after the other they would take 3 s");
+}
+
+/// The run time of jobs that are reported as one is larger than what was asked for. Here it is the longest member's.
+#[test]
+fn bug_b33() {
+    let words = "--name=t --ioengine=sim --size=64M --time_based --runtime=300ms --numjobs=4 --group_reporting";
+    let (_, document) = document(&Folder::new("reports"), words);
+    let runtime = document["jobs"][0]["read"]["runtime"].as_u64().unwrap();
+    assert!((300..=302).contains(&runtime), "{runtime} ms: what is in flight at the end is waited for");
+}
+
+/// With fsync the shares of the depths add up to more than 100%. Here they are shares of the same whole.
+#[test]
+fn bug_b34() {
+    let (_, document) = document(&Folder::new("reports"), "--name=t --filename=f --rw=write --size=4M --fsync=8");
+    let shares = document["jobs"][0]["iodepth_level"].as_object().unwrap().values();
+    let sum: f64 = shares.map(|share| share.as_f64().unwrap()).sum();
+    assert!((sum - 100.0).abs() < 0.01, "{sum}");
+}
+
+/// Percentiles end at 17.1 s, whatever the latencies were. Here they go as far as the latencies do.
+#[test]
+fn bug_b35() {
+    let words = "--name=t --ioengine=sim --size=40k --bs=4k --sim_stall_every=2 --sim_stall=20s";
+    let (_, document) = document(&Folder::new("reports"), words);
+    let clat = &document["jobs"][0]["read"]["clat_ns"];
+    let (highest, max) = (clat["percentile"]["99.990000"].as_f64().unwrap(), clat["max"].as_f64().unwrap());
+    assert!(max >= 20e9 && highest >= max * 0.98, "{highest} of {max}");
+}
+
+/// I/Os that failed are counted in the rate, with no bytes. Here they are among those issued only, and told apart.
+#[test]
+fn bug_b37() {
+    let words = "--name=t --filename=/dev/full --rw=write --bs=4k --size=64k --ignore_error=,ENOSPC --save=s.json";
+    let folder = Folder::new("reports");
+    let (output, document) = document(&folder, words);
+    let job = &document["jobs"][0];
+    assert_eq!((output.status.code(), job["write"]["iops"].as_f64()), (Some(0), Some(0.0)));
+    assert_eq!((job["total_err"].as_u64(), job["first_error"].as_i64()), (Some(16), Some(28)));
+    let saved: Value = serde_json::from_slice(&std::fs::read(folder.path().join("s.json")).unwrap()).unwrap();
+    assert_eq!(saved["workers"][0]["write"]["failed_ios"], 16);
+}
+
+/// Where --output-format stands on the line decides whether a banner comes before the document. Here it does not.
+#[test]
+fn bug_b38b() {
+    let words = "--name=a --ioengine=null --size=64k --name=b --ioengine=null --size=64k";
+    assert_eq!(document(&Folder::new("reports"), words).1["jobs"].as_array().map(Vec::len), Some(2));
+}
+
+/// Programs take any word on standard error for a failure. Here a good run with JSON says nothing there; what there is
+/// to say is in the document.
+#[test]
+fn bug_b38c() {
+    let words = "--name=t --ioengine=null --size=64k --rw=read --rwmixread=70";
+    let (output, document) = document(&Folder::new("reports"), words);
+    assert!(output.stderr.is_empty(), "{}", said(&output.stderr));
+    assert!(notes(&document, "warning").iter().any(|note| note.contains("rwmixread")));
+}
+
+/// A depth has no effect with an engine that does one I/O at a time, and nobody says so. Here a note does.
+#[test]
+fn bug_b123() {
+    let words = "--name=t --ioengine=sync --iodepth=32 --filename=f --size=1M --rw=read";
+    let folder = Folder::new("reports");
+    let lowered = notes(&document(&folder, words).1, "depth-lowered");
+    assert!(lowered.len() == 1 && lowered[0].contains("iodepth=32 was lowered to 1"), "{lowered:?}");
+    let text = said(&told(&folder, words).stdout);
+    assert!(text.contains("lowered to 1"), "{text}");
+}
+
+/// Buffered libaio shows a depth that it does not have. Here a note says that submitting waits.
+#[test]
+fn bug_b124() {
+    let words = "--name=t --ioengine=libaio --iodepth=32 --direct=0 --filename=f --size=1M --rw=write";
+    let folder = Folder::new("reports");
+    assert_eq!(notes(&document(&folder, words).1, "buffered-queue").len(), 1);
+    assert_eq!(notes(&document(&folder, &words.replace("direct=0", "direct=1")).1, "buffered-queue").len(), 0);
+}
+
+/// A direct write that does not fit the device says "invalid argument". Here it is told what is needed and given.
+#[test]
+fn bug_b125() {
+    let (output, document) =
+        document(&Folder::new("reports"), "--name=t --filename=f --direct=1 --rw=write --size=1M --bs=100");
+    assert_eq!((output.status.code(), document["jobs"][0]["error"].as_i64()), (Some(1), Some(22)));
+    let text = said(&output.stderr);
+    assert!(text.contains("multiple"), "{text}");
+}
+
+/// A misspelt device makes a file under /dev. Here nothing is made there.
+#[test]
+fn bug_b126() {
+    if !is_root() {
+        iostrata_testkit::skip!("making a file under /dev", "run as root: others cannot in any case");
+    }
+    let name = "/dev/iostrata-no-such-disk";
+    let output = told(&Folder::new("reports"), &format!("--name=t --filename={name} --rw=write --size=1M"));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!Path::new(name).exists());
+    assert!(said(&output.stderr).contains(name), "{}", said(&output.stderr));
+}
+
+/// Failures end in exit code 0. Here it is 0 only if no job failed.
+#[test]
+fn bug_b131() {
+    let folder = Folder::new("reports");
+    let full = "--size=64k --rw=write --filename=/dev/full";
+    for (words, code) in [
+        (format!("{full} --name=a"), 1),
+        (format!("{full} --name=a --numjobs=3"), 3),
+        (format!("{full} --name=a --name=b --ioengine=null"), 1),
+        ("--name=a --size=64k --ioengine=null".into(), 0),
+        ("--name=a --size=64k --filename=/proc/version --rw=write".into(), 1),
+    ] {
+        assert_eq!(told(&folder, &words).status.code(), Some(code), "{words}");
+    }
+}
+
+/// A mix in jobs that do not mix has no effect, and nobody says so. Here a warning does.
+#[test]
+fn bug_b132() {
+    let words = "--ioengine=null --size=64k --name=w --rw=randwrite --rwmixwrite=25 --name=r --rw=randread \
+                 --rwmixread=75";
+    let (_, document) = document(&Folder::new("reports"), words);
+    let warnings = notes(&document, "warning");
+    for option in ["rwmixwrite has no effect", "rwmixread has no effect"] {
+        assert!(warnings.iter().any(|warning| warning.contains(option)), "{warnings:?}");
+    }
+}
+
+/// A folder that is not there is made without a word. Here a note says so.
+#[test]
+fn bug_b138() {
+    let folder = Folder::new("reports");
+    let words = "--name=t --filename=nosuchdir/f --rw=write --size=1M";
+    let made = notes(&document(&folder, words).1, "folder-made");
+    assert!(made.len() == 1 && made[0].contains("nosuchdir"), "{made:?}");
+    assert!(notes(&document(&folder, words).1, "folder-made").is_empty(), "now it is there");
+}
