@@ -124,6 +124,11 @@ impl Sink for Watch {
                 }
             }
             Event::Progress(progress) => self.status(progress),
+            Event::Status(result) => {
+                if self.normal {
+                    self.say(&text::render(&result, &self.render));
+                }
+            }
             Event::Saying(sentence) => complain(&text::saying(sentence, &self.render)),
             Event::Signal(signal) => {
                 if self.normal {

@@ -29,6 +29,8 @@ static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
 static TOLD: AtomicU32 = AtomicU32::new(0);
 /// Whether the next signal ends the process; see [`Signals::end_at_once`].
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
+/// Whether SIGUSR1 asked for a report.
+static STATUS_ASKED: AtomicBool = AtomicBool::new(false);
 /// The pipe's end that the handler writes to.
 static WAKE_FD: AtomicI32 = AtomicI32::new(-1);
 
@@ -50,7 +52,7 @@ pub enum Woken {
 }
 
 impl Signals {
-    /// Takes over SIGINT, SIGTERM and SIGHUP, ignores SIGPIPE and SIGXFSZ, so that a write to a closed pipe or beyond
+    /// Takes over SIGINT, SIGTERM, SIGHUP and SIGUSR1, ignores SIGPIPE and SIGXFSZ, so that a write to a closed pipe or beyond
     /// the limit of file sizes is an error and not the end, and leaves all others alone. A SIGHUP that is ignored
     /// already (`nohup`) stays so. Where the parent blocked them, they are heard from now on, those that wait too.
     ///
@@ -74,6 +76,7 @@ impl Signals {
                 handle(signal, record, libc::SA_RESTART);
             }
         }
+        handle(libc::SIGUSR1, ask_for_status, libc::SA_RESTART);
         // SAFETY: SIG_IGN is a valid disposition of both.
         unsafe {
             libc::signal(libc::SIGPIPE, libc::SIG_IGN);
@@ -154,6 +157,7 @@ pub fn pending() -> Option<i32> {
 /// Keeps SIGINT, SIGTERM and SIGHUP from the calling thread and from those it will start: the workers' first act.
 pub fn block_in_this_thread() {
     set_blocked(&ENDING, true);
+    set_blocked(&[libc::SIGUSR1], true);
 }
 
 /// Blocks or unblocks signals in the calling thread.
@@ -204,12 +208,33 @@ extern "C" fn record(signal: libc::c_int) {
     RECEIVED.fetch_add(1, Ordering::SeqCst);
     // SAFETY: write is async-signal-safe; the descriptor is the pipe's, which is never closed. The byte 1 tells a
     // signal from a notification. errno belongs to the interrupted code and is put back.
+    unsafe { wake(1) }
+}
+
+/// Writes a byte into the pipe.
+///
+/// # Safety
+/// For signal handlers: `write` is async-signal-safe, and `errno` is put back.
+unsafe fn wake(byte: u8) {
+    // SAFETY: the descriptor is the pipe's, which is never closed; the byte lives through the call.
     unsafe {
         let errno = errno_location();
         let kept = *errno;
-        libc::write(WAKE_FD.load(Ordering::SeqCst), [1u8].as_ptr().cast(), 1);
+        libc::write(WAKE_FD.load(Ordering::SeqCst), [byte].as_ptr().cast(), 1);
         *errno = kept;
     }
+}
+
+/// The handler of SIGUSR1: wakes the coordinator as a notification does.
+extern "C" fn ask_for_status(_signal: libc::c_int) {
+    STATUS_ASKED.store(true, Ordering::SeqCst);
+    // SAFETY: this is a handler.
+    unsafe { wake(0) }
+}
+
+/// Whether SIGUSR1 has asked for a report since the last call.
+pub fn take_status_request() -> bool {
+    STATUS_ASKED.swap(false, Ordering::SeqCst)
 }
 
 /// Where the C library keeps the calling thread's `errno`.

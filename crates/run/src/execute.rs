@@ -11,6 +11,7 @@ use iostrata_os::host;
 use iostrata_os::signals::Signals;
 use iostrata_result::{End, FORMAT_VERSION, Host, Note, OptionWord, RunResult};
 
+use crate::attend::{Attendance, Trigger};
 use crate::clock::RealClock;
 use crate::collect::{Collected, Times, collect};
 use crate::disks::Disks;
@@ -46,6 +47,8 @@ pub enum Event<'a> {
     Progress(&'a Progress),
     /// A sentence of a worker about an error that it went on after (`error_dump`).
     Saying(&'a str),
+    /// A full report while the run goes on was asked for.
+    Status(Box<RunResult>),
     /// A signal asked the run to end.
     Signal(i32),
     /// The end: the document.
@@ -74,6 +77,10 @@ pub struct Context {
     pub global_options: Vec<OptionWord>,
     /// Version of the program, for the document.
     pub tool_version: String,
+    /// How often a full report is given while the run goes on, nanoseconds; `None`: when asked.
+    pub status_ns: Option<u64>,
+    /// What ends the run before its time.
+    pub trigger: Trigger,
     /// Where files that accompany a run go (`--aux-path`).
     pub aux_folder: Arc<Path>,
     /// Notes that were known before the run (differences from fio, misreadings).
@@ -112,6 +119,9 @@ pub fn execute(plan: &Plan, context: Context, sink: &mut dyn Sink) {
             }
         }
     }
+    if let Some(sentence) = run.attendance.finish() {
+        sink.event(Event::Saying(&sentence));
+    }
     let result = run.result();
     sink.event(Event::Done(Box::new(result)));
 }
@@ -135,6 +145,7 @@ struct Run<'a> {
     groups: Vec<Option<Arc<Group>>>,
     order: Order<'a>,
     flows: Flows,
+    attendance: Attendance,
     settings: Settings,
     /// Notes that the plan alone gives.
     remarks: Vec<Note>,
@@ -165,6 +176,7 @@ impl<'a> Run<'a> {
             lives,
             order: Order::of(plan),
             flows: Flows::default(),
+            attendance: Attendance::new(context.status_ns, &context.trigger, start_ns),
             settings: Settings::default(),
             remarks: remarks(plan),
             guard: Arc::clone(&context.guard),
@@ -243,15 +255,16 @@ impl<'a> Run<'a> {
         self.begin_wave(&mut waves);
         loop {
             self.wait(self.next_look_ns(&members), sink);
-            waves.open(&self.lives, self.signal.is_some());
+            waves.open(&self.lives, self.must_end());
             self.look_after(stage, &members);
             self.say(&members, sink);
-            if self.signal.is_none() {
+            self.attend(sink);
+            if !self.must_end() {
                 self.begin_wave(&mut waves);
             }
             if members.iter().all(|&index| self.is_over(index)) {
                 helpers.share_out(&self.lives, &members);
-                return self.signal.is_none();
+                return !self.must_end();
             }
             if self.given_up(&members) {
                 return false;
@@ -261,6 +274,21 @@ impl<'a> Run<'a> {
                 sink.event(Event::Progress(&progress));
             }
         }
+    }
+
+    /// Gives reports that are due, and ends the run if the trigger fires.
+    fn attend(&mut self, sink: &mut dyn Sink) {
+        if self.attendance.status_is_due() {
+            sink.event(Event::Status(Box::new(self.result_as(End::Running))));
+        }
+        if self.attendance.trigger_fires() {
+            self.abandon_at_ns = monotonic_ns().saturating_add(self.context.grace_ns);
+        }
+    }
+
+    /// Whether no more is to begin and what runs is to end.
+    fn must_end(&self) -> bool {
+        self.signal.is_some() || self.attendance.fired
     }
 
     /// Starts the workers that need wait for nobody any more.
@@ -281,7 +309,7 @@ impl<'a> Run<'a> {
     /// Whether a worker has ended, or will not begin any more.
     fn is_over(&self, index: usize) -> bool {
         let not_begun = self.lives[index].state() == State::NotStarted;
-        self.order.is_done(index, &self.lives) || (self.signal.is_some() && not_begun)
+        self.order.is_done(index, &self.lives) || (self.must_end() && not_begun)
     }
 
     /// Passes on what workers want to have said.
@@ -325,7 +353,11 @@ impl<'a> Run<'a> {
         let ending = members.iter().any(|&index| self.lives[index].stop.load(Relaxed));
         let look_ns = if ending { LOOK_NS } else { 20 * LOOK_NS };
         let overdue_ns = members.iter().map(|&index| self.overdue_ns(index)).min().unwrap_or(NEVER);
-        now_ns.saturating_add(look_ns).min(self.next_progress_ns).min(overdue_ns.max(now_ns + LOOK_NS))
+        now_ns
+            .saturating_add(look_ns)
+            .min(self.next_progress_ns)
+            .min(self.attendance.next_ns())
+            .min(overdue_ns.max(now_ns + LOOK_NS))
     }
 
     /// When a worker with a run time should long have ended; [`NEVER`] for others.
@@ -364,7 +396,7 @@ impl<'a> Run<'a> {
             let live = &self.lives[index];
             let overdue = now_ns >= self.overdue_ns(index);
             let told = live.stop.load(Relaxed);
-            if live.has_ended() || !(self.signal.is_some() || overdue || told || taken_along.contains(&index)) {
+            if live.has_ended() || !(self.must_end() || overdue || told || taken_along.contains(&index)) {
                 continue;
             }
             live.stop.store(true, Relaxed);
@@ -402,6 +434,10 @@ impl<'a> Run<'a> {
 
     /// The document of what is known now.
     fn result(&self) -> RunResult {
+        self.result_as(self.signal.map_or(End::Finished, End::Signal))
+    }
+
+    fn result_as(&self, end: End) -> RunResult {
         let real = !self.plan.virtual_time;
         let end_ns =
             if real { monotonic_ns() } else { self.lives.iter().map(|l| l.end_ns.load(Relaxed)).max().unwrap_or(0) };
@@ -417,6 +453,9 @@ impl<'a> Run<'a> {
             if let Some((_, fault)) = self.faults.iter().find(|(worker, _)| *worker == index) {
                 result.error = fault.errno;
                 result.error_text = Some(fault.to_string());
+            } else if end == End::Running {
+                // What is in flight is not lost yet.
+                result.censored = 0;
             } else if !live.has_ended() && live.state() != State::NotStarted {
                 result.error = libc::ETIMEDOUT;
                 result.error_text = Some(format!("job {}: {}", plan.job.name, self.left_behind(plan, live)));
@@ -440,7 +479,7 @@ impl<'a> Run<'a> {
             workers,
             disks: if real { self.disks.used(end_ns) } else { Vec::new() },
             notes,
-            end: self.signal.map_or(End::Finished, End::Signal),
+            end,
         }
     }
 

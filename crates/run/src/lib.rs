@@ -4,6 +4,7 @@
 //! stage by stage, watches them, and hands a [`iostrata_result::RunResult`] to a [`Sink`], whatever happens.
 #![deny(missing_docs)]
 
+mod attend;
 pub mod buffers;
 mod clock;
 mod collect;
@@ -29,6 +30,7 @@ mod stage;
 mod verify;
 mod worker;
 
+pub use attend::Trigger;
 pub use collect::{facts, workload_name};
 pub use error::{Refused, RunError};
 pub use execute::{Context, Event, Sink, execute, refuse};

@@ -117,6 +117,8 @@ fn run(words: &str) -> RunResult {
     };
     let plan = plan(&jobs, find, 1).unwrap();
     let context = Context {
+        status_ns: None,
+        trigger: Default::default(),
         aux_folder: Path::new("").into(),
         guard: Arc::new(Guard::admit(&[], &[], false).unwrap()),
         signals: Signals::install().unwrap(),

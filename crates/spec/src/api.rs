@@ -116,6 +116,14 @@ pub struct ToolOptions {
     pub warnings_fatal: bool,
     /// `--allow-destroy` (ours), and `IOSTRATA_ALLOW_DESTROY`: device identities.
     pub allow_destroy: Vec<String>,
+    /// `--status-interval`, nanoseconds.
+    pub status_interval_ns: Option<u64>,
+    /// `--trigger-file`.
+    pub trigger_file: Option<PathBuf>,
+    /// `--trigger-timeout`, nanoseconds.
+    pub trigger_timeout_ns: Option<u64>,
+    /// `--trigger`.
+    pub trigger: Option<String>,
     /// `--aux-path`: where files that accompany a run go; the working directory if not given.
     pub aux_path: Option<PathBuf>,
     /// `--grace` (ours): how long outstanding I/Os may take after the end, nanoseconds (default 30 s).

@@ -118,6 +118,10 @@ pub(crate) fn parse(args: &[OsString], source: &dyn Source, report: &mut Report)
             readonly: false,
             warnings_fatal: false,
             allow_destroy: identities(&destroy),
+            status_interval_ns: None,
+            trigger_file: None,
+            trigger_timeout_ns: None,
+            trigger: None,
             aux_path: None,
             grace_ns: DEFAULT_GRACE_NS,
         },
@@ -287,6 +291,10 @@ impl Parser<'_> {
         let line = &mut self.line;
         match row.name {
             "output" => line.tool.output = Some(value.into()),
+            "status-interval" => self.line.tool.status_interval_ns = self.time(word).filter(|ns| *ns > 0),
+            "trigger-timeout" => self.line.tool.trigger_timeout_ns = self.time(word).filter(|ns| *ns > 0),
+            "trigger-file" => line.tool.trigger_file = Some(value.into()),
+            "trigger" => line.tool.trigger = Some(value.into()),
             "aux-path" => line.tool.aux_path = Some(value.into()),
             "save" => line.tool.save = Some(value.into()),
             "readonly" => line.tool.readonly = true,

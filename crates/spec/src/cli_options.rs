@@ -2,7 +2,7 @@
 
 use Argument::{None, Optional, Required};
 
-use crate::table::Status::{self, NoEffect, NotYet, Ours, Refused, Same};
+use crate::table::Status::{self, Differs, NoEffect, NotYet, Ours, Refused, Same};
 
 /// Whether an argument follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,8 @@ const NO_NETWORK: Status = Refused {
     why: "there is no client and server mode",
     instead: "start one rank per host with MPI; the ranks' results are merged",
 };
+
+const STATUS: Status = Differs("in the normal text; a JSON document is given once, at the end");
 
 /// Every one.
 pub static TOOL_OPTIONS: &[ToolSpec] = &[
@@ -72,12 +74,12 @@ pub static TOOL_OPTIONS: &[ToolSpec] = &[
     ),
     row("debug", Required("LIST"), "trace parts of the program", NotYet),
     row("inflate-log", Required("FILE"), "print a compressed log", NotYet),
-    row("status-interval", Required("TIME"), "print a full report this often", NotYet),
+    row("status-interval", Required("TIME"), "print a full report this often", STATUS),
     row("aux-path", Required("DIR"), "where logs, states and the output of commands go", Same),
     row("idle-prof", Required("KIND"), "report how idle the CPUs were", NotYet),
-    row("trigger-file", Required("FILE"), "run the trigger when this file appears", NotYet),
-    row("trigger-timeout", Required("TIME"), "run the trigger after this time", NotYet),
-    row("trigger", Required("COMMAND"), "command to run as the trigger", NotYet),
+    row("trigger-file", Required("FILE"), "run the trigger when this file appears", Same),
+    row("trigger-timeout", Required("TIME"), "run the trigger after this time", Same),
+    row("trigger", Required("COMMAND"), "command to run as the trigger", Same),
     row("trigger-remote", Required("COMMAND"), "command to run on the servers", NO_NETWORK),
     row("server", Optional("ADDRESS"), "wait for clients", NO_NETWORK),
     row("daemonize", Required("PIDFILE"), "run the server in the background", NO_NETWORK),

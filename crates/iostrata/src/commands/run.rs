@@ -16,7 +16,7 @@ use iostrata_os::host;
 use iostrata_os::signals::Signals;
 use iostrata_report::{RenderOptions, fio_json, terse, text};
 use iostrata_result::{Note, OptionWord, RunResult};
-use iostrata_run::{Context, Plan, Refused, RunError, execute, plan, refuse};
+use iostrata_run::{Context, Plan, Refused, RunError, Trigger, execute, plan, refuse};
 use iostrata_spec::{
     Action, Diagnostic, Eta, Host, Invocation, OutputFormat, Source, ToolOptions, parse_command_line,
     render_diagnostics,
@@ -242,6 +242,12 @@ pub(crate) fn context(
         progress_ns: progress.then_some(invocation.tool.eta_interval_ns),
         command_line: arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         global_options: words(&invocation.global_words),
+        status_ns: invocation.tool.status_interval_ns,
+        trigger: Trigger {
+            file: invocation.tool.trigger_file.clone(),
+            after_ns: invocation.tool.trigger_timeout_ns,
+            command: invocation.tool.trigger.clone(),
+        },
         aux_folder: invocation.tool.aux_path.clone().unwrap_or_default().into(),
         tool_version: env!("CARGO_PKG_VERSION").to_string(),
         notes: invocation.diagnostics.iter().map(note_of).collect(),

@@ -8,9 +8,8 @@ const fn row(name: &'static str, kind: Kind, summary: &'static str, doc: &'stati
     OptionSpec::new(name, kind, Category::Errors, summary, doc)
 }
 
-const COUNTED: Status = Status::Differs(
-    "I/Os that fail are among those issued and not among those done; fio counts them in its IOPS",
-);
+const COUNTED: Status =
+    Status::Differs("I/Os that fail are among those issued and not among those done; fio counts them in its IOPS");
 
 pub(super) static OPTIONS: &[OptionSpec] = &[
     row(
