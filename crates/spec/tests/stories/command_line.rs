@@ -131,7 +131,7 @@ fn options_of_the_tool_that_are_wrong_are_refused() {
         "--grace=soon",
         "--client=host",
         "--server",
-        "--status-interval=1",
+        "--idle-prof=system",
         "--latency-log=x",
         "--debug=all",
         "--section=global",
