@@ -54,7 +54,7 @@ pub enum Woken {
 impl Signals {
     /// Takes over SIGINT, SIGTERM, SIGHUP and SIGUSR1, ignores SIGPIPE and SIGXFSZ, so that a write to a closed pipe or
     /// beyond the limit of file sizes is an error and not the end, and leaves all others alone. A SIGHUP that is
-    /// ignored already (`nohup`) stays so. Where the parent blocked them, they are heard from now on, those that wait too.
+    /// ignored already (`nohup`) stays so. Where the parent blocked them, they are heard from now on.
     ///
     /// From now on a second SIGINT ends the process at once with exit code 128, without any clean-up.
     ///
