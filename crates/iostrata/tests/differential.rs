@@ -12,6 +12,7 @@ use iostrata_testkit::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
 use iostrata_testkit::lines_files::SERVICE;
 use iostrata_testkit::lines_process;
 use iostrata_testkit::lines_time::{LIMITED, PACED};
+use iostrata_testkit::lines_verify::CHECKED;
 use iostrata_testkit::pairs::all_pairs;
 use iostrata_testkit::{Folder, Loop, Mount, Outcome, alone, fio, iostrata, is_root, measure, some_at_once, which};
 
@@ -88,6 +89,11 @@ fn the_next_file_is_chosen_and_opened_as_in_fio() {
 #[test]
 fn jobs_groups_queues_and_reports_are_fios() {
     try_all(JOBS);
+}
+
+#[test]
+fn what_is_checked_is_written_and_read_back_as_in_fio() {
+    try_all(CHECKED);
 }
 
 #[test]

@@ -9,6 +9,7 @@ pub mod lines;
 pub mod lines_files;
 pub mod lines_process;
 pub mod lines_time;
+pub mod lines_verify;
 pub mod pairs;
 pub mod strace;
 
