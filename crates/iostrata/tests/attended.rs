@@ -45,8 +45,9 @@ fn reports_come_by_time_and_when_asked() {
     assert_eq!(text.matches("a: (groupid=0, jobs=1): err= 0").count(), 3, "{text}");
 
     let beside = begin(&folder, "--output=report.txt");
-    // The worker is there: so are the handlers. A report's own moment does not matter.
+    // The worker is there: so are the handlers. A job that has moved nothing yet is not in the text.
     beside.wait_for_thread("a");
+    std::thread::sleep(Duration::from_millis(300));
     beside.signal(Signal::USR1);
     std::thread::sleep(Duration::from_millis(300));
     beside.signal(Signal::TERM);
