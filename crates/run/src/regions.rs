@@ -180,6 +180,9 @@ fn region(
 fn nothing_to_do(job: &Job, path: &Path, present: Present, asked_bytes: Option<u64>, start: u64) -> RunError {
     let path = path.display();
     let text = match (asked_bytes, present.kind) {
+        _ if present.bytes == 0 && matches!(job.size, Some(Size::Percent(_))) => {
+            format!("you need to specify size=: a percentage is of what is there already, and {path} holds nothing")
+        }
         (None, None) => format!("you need to specify size=: {path} does not exist and no size= is given"),
         (None, Some(_)) if present.bytes == 0 => format!("you need to specify size=: {path} is empty"),
         _ => format!("nothing to do in {path}: it ends before offset {start}"),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::rc::Rc;
 
 use crate::api::{Host, Severity, Source};
 use crate::draft::Draft;
@@ -31,6 +32,8 @@ pub(crate) struct Built {
     pub(crate) draft: Draft,
     pub(crate) spots: BTreeMap<&'static str, Spot>,
     pub(crate) words: Vec<OptionWord>,
+    /// The words of the templates above.
+    pub(crate) above: Rc<Vec<OptionWord>>,
 }
 
 pub(crate) struct Assembler<'a> {
@@ -70,7 +73,12 @@ impl Assembler<'_> {
             let fio_base = if from_shell { base_so_far } else { None };
             found.push(Found { word, row, fio_base, from_shell });
             let value = word.value.as_deref().unwrap_or_default();
-            let value = if self.settings.fio_exact || from_shell { value } else { value.trim() };
+            let text_like = matches!(row.kind, Kind::Text | Kind::Names);
+            let value = match word.uncut.as_deref().filter(|_| text_like) {
+                _ if self.settings.fio_exact || from_shell => value,
+                Some(whole) => whole,
+                None => value.trim(),
+            };
             built.words.push(OptionWord { name: row.name.to_owned(), value: value.to_owned() });
         }
         found.sort_by_key(|f| f.row.rank());
@@ -144,11 +152,15 @@ impl Assembler<'_> {
             self.report.error(&word.name_spot, message, None);
             return None;
         };
+        let text_like = matches!(row.kind, Kind::Text | Kind::Names);
+        if let Some(whole) = word.uncut.as_deref().filter(|_| text_like && !self.settings.fio_exact) {
+            return Some(self.beyond_the_comment_sign(word, row, whole));
+        }
         let fio = || {
             let base = fio_base.unwrap_or(base);
             grammar::parse_with_files(&row.kind, text, base, Reading::Fio, self.source).map(|(value, _)| value)
         };
-        let literal = *from_shell && matches!(row.kind, Kind::Text | Kind::Names);
+        let literal = *from_shell && text_like;
         let reading = if literal { Reading::Fio } else { Reading::Plain };
         let (plain, mut notes) = match self.plain(row, text, base, reading) {
             Ok(read) => read,
@@ -178,6 +190,20 @@ impl Assembler<'_> {
         }
         self.misreading(word, row, note, &plain, fio().ok().as_ref());
         Some(plain)
+    }
+
+    /// A text in which a `#` or `;` stands within a word: all of it is meant.
+    fn beyond_the_comment_sign(&mut self, word: &Word, row: &OptionSpec, whole: &str) -> Value {
+        let severity = if self.settings.strict { Severity::Error } else { Severity::Warning };
+        let fio = word.value.as_deref().unwrap_or_default();
+        let message = format!("`{}` is taken as `{whole}`; fio takes `{fio}`", row.name);
+        let help =
+            "fio begins a comment at the first `#` or `;` of a line; on the command line it can be given".to_owned();
+        self.report.say(severity, &word.value_spot, message, Some(help));
+        match grammar::parse(&row.kind, whole, 1024, Reading::Fio) {
+            Ok((value, _)) => value,
+            Err(_) => Value::Text(whole.to_owned()),
+        }
     }
 
     /// What was plainly meant. A name with a colon that exists as it stands is one name, not a list.

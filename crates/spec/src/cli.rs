@@ -216,7 +216,7 @@ impl Parser<'_> {
             },
             (None, _) => (None, name_spot.clone(), false),
         };
-        let word = Word { name: name.to_owned(), name_spot, value, value_spot, verbatim };
+        let word = Word { name: name.to_owned(), name_spot, value, value_spot, uncut: None, verbatim };
         match meaning {
             Meaning::Tool(row) => self.tool(row, &word),
             _ => self.job(word),

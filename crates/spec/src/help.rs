@@ -1,13 +1,14 @@
 //! Texts of `--version`, `--help`, `--cmdhelp`, `--enghelp`, `--showcmd`: all from the tables.
 
 use std::fmt::Write;
+use std::rc::Rc;
 
 use crate::cli::shell_quoted;
 use crate::cli_options::{Argument, TOOL_OPTIONS};
 use crate::engines;
 use crate::job::{Job, OptionWord};
 use crate::suggest;
-use crate::table::{OptionSpec, all_options};
+use crate::table::{Lookup, OptionSpec, all_options, lookup};
 
 /// The fio version whose language and output this is.
 pub const FIO_VERSION: &str = "fio-3.42";
@@ -98,20 +99,47 @@ pub(crate) fn enghelp(what: &str) -> Result<String, String> {
     }
 }
 
-fn words_text(words: &[OptionWord]) -> String {
-    let mut text = String::new();
-    for word in words.iter().filter(|w| w.name != "name") {
-        let whole = if word.value.is_empty() { word.name.clone() } else { format!("{}={}", word.name, word.value) };
-        let _ = write!(text, "{} ", shell_quoted(&format!("--{whole}")));
-    }
-    text
+fn word_text(name: &str, value: &str) -> String {
+    let whole = if value.is_empty() { format!("--{name}") } else { format!("--{name}={value}") };
+    format!("{} ", shell_quoted(&whole))
 }
 
-/// `--showcmd`: the jobs as one command line.
-pub(crate) fn showcmd(global: &[OptionWord], jobs: &[Job]) -> String {
-    let mut text = format!("fio {}", words_text(global));
-    for job in jobs {
-        let _ = write!(text, "{} {}", shell_quoted(&format!("--name={}", job.name)), words_text(&job.words));
+/// Words for a command line: what others depend on comes first, as fio needs it there.
+fn words_text<'a>(words: impl Iterator<Item = &'a OptionWord>, engine: &str) -> String {
+    let found = words.filter(|word| word.name != "name").filter_map(|word| match lookup(&word.name, engine) {
+        Lookup::Found(row) => Some((row.rank(), word)),
+        _ => None,
+    });
+    let mut ranked: Vec<(u8, &OptionWord)> = found.collect();
+    // Only the base and the engine move: the order of the others tells which of several holds.
+    ranked.sort_by_key(|(rank, _)| (*rank).min(2));
+    ranked.into_iter().map(|(_, word)| word_text(&word.name, &word.value)).collect()
+}
+
+/// `--showcmd`: the jobs as one command line that makes the same jobs. `templates` has for each job the words that it
+/// took from above.
+pub(crate) fn showcmd(templates: &[Rc<Vec<OptionWord>>], jobs: &[Job]) -> String {
+    let mut text = "fio ".to_owned();
+    // A line has one template. Where jobs have different ones, each job says all of it.
+    let common = templates.windows(2).all(|pair| Rc::ptr_eq(&pair[0], &pair[1]) || pair[0] == pair[1]);
+    let front = templates.first().filter(|_| common);
+    if let Some(template) = front {
+        for word in template.iter().filter(|word| word.name != "name") {
+            text.push_str(&word_text(&word.name, &word.value));
+        }
+    }
+    for (job, template) in jobs.iter().zip(templates) {
+        text.push_str(&word_text("name", &job.name));
+        let above: &[OptionWord] = if front.is_some() { &[] } else { template };
+        text.push_str(&words_text(above.iter().chain(&job.words), &job.engine));
+        let said = |name: &str| template.iter().chain(&job.words).any(|word| word.name == name);
+        if job.stonewall && !said("stonewall") {
+            text.push_str("--stonewall ");
+        }
+        // Files are named after the section, whatever name is shown.
+        if job.section != job.name && !said("filename") && !said("filename_format") {
+            text.push_str(&word_text("filename_format", &format!("{}.$jobnum.$filenum", job.section)));
+        }
     }
     text.push('\n');
     text

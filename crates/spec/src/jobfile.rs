@@ -40,7 +40,9 @@ impl Reader<'_> {
             Ok(bytes) => bytes,
             Err(error) => {
                 let message = format!("unable to open job file `{}`: {error}", path.display());
-                return self.report.error(named_at, message, None);
+                let device =
+                    path.starts_with("/dev").then(|| format!("a device is given with --filename={}", path.display()));
+                return self.report.error(named_at, message, device);
             }
         };
         if bytes.contains(&0) {
@@ -89,7 +91,11 @@ impl Reader<'_> {
         if let Some(rest) = text.strip_prefix("include").filter(|r| r.starts_with(char::is_whitespace)) {
             return self.include(rest.trim(), &spot, path, depth);
         }
-        let word = self.word(text, &spot);
+        let mut word = self.word(text, &spot);
+        if let (Some(word), Some(whole)) = (&mut word, uncut(&line.text)) {
+            let value = self.expand(whole).split_once('=').map(|(_, value)| self.keywords(value.trim()));
+            word.uncut = value.filter(|_| word.value.is_some());
+        }
         if let (Some(word), Some(section)) = (word, self.sections.last_mut()) {
             section.words.push(word);
         }
@@ -140,7 +146,8 @@ impl Reader<'_> {
             (Some(equals), Some(_)) if verbatim && equals + 1 < text.len() => spot.within(&(equals + 1..text.len())),
             _ => spot.clone(),
         };
-        Some(Word { name: name.to_owned(), name_spot, value: replaced, value_spot, verbatim: verbatim && unchanged })
+        let verbatim = verbatim && unchanged;
+        Some(Word { name: name.to_owned(), name_spot, value: replaced, value_spot, uncut: None, verbatim })
     }
 
     /// Replaces `${NAME}` by the environment's value, or by nothing.
@@ -174,4 +181,19 @@ impl Reader<'_> {
         }
         result
     }
+}
+
+/// The line up to the first comment sign with a blank before it, if another within a word cuts the line before that.
+fn uncut(line: &str) -> Option<&str> {
+    let is_sign = |c: char| matches!(c, ';' | '#');
+    let cut = line.find(is_sign)?;
+    let within = |at: usize| {
+        let blank = |c: Option<char>| c.is_none_or(char::is_whitespace);
+        !blank(line[..at].chars().next_back()) && !blank(line[at + 1..].chars().next())
+    };
+    if !within(cut) {
+        return None;
+    }
+    let end = line.match_indices(is_sign).map(|(at, _)| at).find(|at| !within(*at)).unwrap_or(line.len());
+    Some(line[..end].trim())
 }

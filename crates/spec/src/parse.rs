@@ -1,6 +1,7 @@
 //! The whole way: arguments to an [`Invocation`].
 
 use std::ffi::OsString;
+use std::rc::Rc;
 
 use crate::api::{Action, Diagnostic, Host, Invocation, Source, ToolOptions};
 use crate::assemble::{Assembler, Built, Settings};
@@ -27,10 +28,11 @@ pub fn parse_command_line(args: &[OsString], host: &Host, source: &dyn Source) -
     let mut collector = Collector {
         assembler: Assembler { settings, host, source, report: &mut report },
         global_words: Vec::new(),
+        templates: Vec::new(),
         jobs: Vec::new(),
     };
     collector.collect(&line, host, source);
-    let Collector { global_words, jobs, .. } = collector;
+    let Collector { global_words, templates, jobs, .. } = collector;
     rules::waits(&jobs, &mut report);
     let jobs: Vec<Job> = jobs.into_iter().map(|(job, _)| job).collect();
     if line.tool.warnings_fatal {
@@ -42,7 +44,7 @@ pub fn parse_command_line(args: &[OsString], host: &Host, source: &dyn Source) -
     if report.failed() {
         return Err(report.into_list());
     }
-    let action = cli::action(&line, || help::showcmd(&global_words, &jobs));
+    let action = cli::action(&line, || help::showcmd(&templates, &jobs));
     Ok(Invocation { action, tool: line.tool, global_words, jobs, diagnostics: report.into_list() })
 }
 
@@ -54,6 +56,8 @@ fn printed(text: String, tool: ToolOptions) -> Invocation {
 struct Collector<'a> {
     assembler: Assembler<'a>,
     global_words: Vec<OptionWord>,
+    /// For each job the words of the template that it took.
+    templates: Vec<Rc<Vec<OptionWord>>>,
     /// With the place that each is declared at.
     jobs: Vec<(Job, Spot)>,
 }
@@ -79,6 +83,7 @@ impl Collector<'_> {
         for section in sections {
             if section.is_global() {
                 template = self.assembler.apply(&template, section, only.is_none());
+                Rc::make_mut(&mut template.above).extend(template.words.iter().cloned());
                 self.global_words.append(&mut template.words);
                 continue;
             }
@@ -87,6 +92,7 @@ impl Collector<'_> {
             }
             let mut built = self.assembler.apply(&template, section, only.is_none());
             built.draft.job.stonewall |= std::mem::take(&mut barrier);
+            self.templates.push(Rc::clone(&built.above));
             let settings = self.assembler.settings;
             let job = rules::finish(built, &section.spot, settings, self.assembler.report);
             self.jobs.push((job, section.spot.clone()));

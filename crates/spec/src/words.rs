@@ -49,6 +49,8 @@ pub(crate) struct Word {
     pub(crate) value: Option<String>,
     /// Where the value is; where the name is, if there is none.
     pub(crate) value_spot: Spot,
+    /// The value up to where a comment is meant to begin, when a `#` or `;` within a word cut it short.
+    pub(crate) uncut: Option<String>,
     /// Whether the value stands in the line letter by letter, so that places within it can be shown.
     pub(crate) verbatim: bool,
 }

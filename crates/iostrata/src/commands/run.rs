@@ -12,8 +12,8 @@ use std::sync::mpsc::{self, TryRecvError};
 use anyhow::{Context as _, anyhow, bail};
 use iostrata_device::{Guard, Refusal, Target};
 use iostrata_os::clock::monotonic_ns;
-use iostrata_os::host;
 use iostrata_os::signals::Signals;
+use iostrata_os::{file, host};
 use iostrata_report::{RenderOptions, fio_json, terse, text};
 use iostrata_result::{Note, OptionWord, RunResult};
 use iostrata_run::{Context, Plan, Refused, RunError, Trigger, execute, plan, refuse};
@@ -28,6 +28,8 @@ use crate::watch::Watch;
 
 /// The exit code of a run that a signal ended.
 const SIGNALLED: u8 = 128;
+/// Nobody writes a job file of so many bytes; a data file was named by mistake.
+const LARGEST_JOB_FILE: u64 = 64 << 20;
 /// How long to wait between looks at whether the plan is made; it is told of when it is.
 const PLANNING_LOOK_NS: u64 = 500_000_000;
 
@@ -41,7 +43,16 @@ impl Source for Machine {
             std::io::stdin().lock().read_to_end(&mut text)?;
             return Ok(text);
         }
-        std::fs::read(path)
+        let facts = file::facts_at(path)?;
+        let what = match facts.kind {
+            file::Kind::Block => "it is a block device, and no job file",
+            file::Kind::Char if path != Path::new("/dev/null") && path != Path::new("/dev/stdin") => {
+                "it is a device, and no job file"
+            }
+            _ if facts.size_bytes > LARGEST_JOB_FILE => "it is far too large for a job file",
+            _ => return std::fs::read(path),
+        };
+        Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, what))
     }
 
     fn head(&self, path: &Path, most: usize) -> std::io::Result<Vec<u8>> {

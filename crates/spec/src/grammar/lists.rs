@@ -14,6 +14,14 @@ impl Grammar<'_> {
         piece: Piece<'_>,
         mut one: impl FnMut(&mut Self, Piece<'_>) -> Result<u64, Fault>,
     ) -> Result<[Option<u64>; 3], Fault> {
+        if self.reading == Reading::Plain && is_list_of_shares(piece) {
+            let why = "fio reads a number up to the slash; shares of block sizes are given with `bssplit`";
+            self.note(piece.span(), why);
+            self.reading = Reading::Fio;
+            let values = self.per_direction(piece, one);
+            self.reading = Reading::Plain;
+            return values;
+        }
         let pieces = match self.reading {
             // A dash or colon separates as a comma does.
             Reading::Fio => split_any(piece),
@@ -103,17 +111,38 @@ fn separator_in(text: &str) -> Option<usize> {
     text.char_indices().skip(1).find(|(_, c)| matches!(c, '-' | ':')).map(|(at, _)| at)
 }
 
+/// fio's way: commas first, a dash or colon separates where a comma is missing.
 fn split_any(piece: Piece<'_>) -> Vec<Piece<'_>> {
+    let commas = piece.split(',');
+    let last = commas.len() - 1;
+    let mut pieces = Vec::new();
+    for (at, part) in commas.into_iter().enumerate() {
+        if at == last && last < 2 {
+            pieces.extend(split_by_dash(part));
+        } else {
+            pieces.push(part.to(separator_in(part.text).unwrap_or(part.text.len())));
+        }
+    }
+    pieces
+}
+
+fn split_by_dash(piece: Piece<'_>) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = piece;
-    let separators = [',', '-', ':'];
-    let separates = |(at, c): &(usize, char)| *c == ',' || *at > 0 && separators.contains(c);
-    while let Some((at, _)) = rest.text.char_indices().find(separates) {
+    while let Some(at) = separator_in(rest.text) {
         pieces.push(rest.to(at));
         rest = rest.from(at + 1);
     }
     pieces.push(rest);
     pieces
+}
+
+/// `4k/60:8k/40` where one value per direction is wanted.
+fn is_list_of_shares(whole: Piece<'_>) -> bool {
+    whole
+        .split(',')
+        .iter()
+        .any(|part| !part.text.starts_with('(') && part.text.contains('/') && !part.text.ends_with("/s"))
 }
 
 /// `4k-64k` where one value per direction is wanted: fio makes reads and writes of it.
@@ -124,10 +153,6 @@ fn refuse_ranges(whole: Piece<'_>, pieces: &[Piece<'_>]) -> Result<(), Fault> {
         }
         if let Some(at) = separator_in(piece.text) {
             let (low, high) = (&piece.text[..at], &piece.text[at + 1..]);
-            if piece.text.contains('/') {
-                let fault = Fault::new(piece.span(), format!("`{}` is a list of shares", whole.text));
-                return Err(fault.help("shares of block sizes are given with `bssplit`"));
-            }
             let fault = Fault::new(piece.span(), format!("`{}` is a range, and one value is wanted", whole.text));
             let help =
                 format!("fio takes it for `{low},{high}`: reads and writes; a range of block sizes is `bsrange`");

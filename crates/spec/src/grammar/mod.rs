@@ -202,15 +202,15 @@ impl Grammar<'_> {
             _ => {}
         }
         let meant = match piece.text.to_ascii_lowercase().as_str() {
-            "true" | "yes" | "on" => Some("write 1"),
-            "false" | "no" | "off" => Some("write 0"),
+            "true" | "yes" | "on" => Some(true),
+            "false" | "no" | "off" => Some(false),
             _ => None,
         };
-        let fault = Fault::new(piece.span(), format!("`{}`: {what}", piece.text));
-        Err(match meant {
-            Some(help) => fault.help(help),
-            None => fault,
-        })
+        if let (Some(on), Reading::Plain) = (meant, self.reading) {
+            self.note(piece.span(), "fio knows only 0 and 1 here");
+            return Ok(on);
+        }
+        Err(Fault::new(piece.span(), format!("`{}`: {what}", piece.text)))
     }
 
     /// `word[:number]`.

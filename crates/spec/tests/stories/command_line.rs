@@ -1,9 +1,11 @@
 //! Options before and after `--name`, shortened names, job files among them, options of the tool.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use iostrata_spec::{Action, Eta, Host, OutputFormat};
+use iostrata_spec::{Action, Eta, Host, Job, OutputFormat, Source, parse_command_line, render_diagnostics};
 
+use crate::corpus::{Disk, files as files_of_the_corpus};
 use crate::world::{HOST, World, job};
 
 fn files() -> World {
@@ -173,6 +175,72 @@ fn showcmd_prints_a_line_that_gives_the_same_jobs() {
     assert_eq!(text, "fio --bs=8k --thread '--name=a b' '--filename=it'\\''s' --name=c --iodepth=4 \n");
 }
 
+/// The jobs of a command line, and of what `--showcmd` prints for it, read as a shell reads it.
+fn again(source: &dyn Source, args: &[&str]) -> (Vec<Job>, Vec<Job>) {
+    let run = |args: &[&str]| {
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        parse_command_line(&args, &HOST, source)
+            .unwrap_or_else(|d| panic!("{args:?}: {}", render_diagnostics(&d, false)))
+    };
+    let with: Vec<&str> = args.iter().copied().chain(["--showcmd"]).collect();
+    let Action::Print(text) = run(&with).action else { panic!("nothing printed") };
+    let words = shell_words(&text);
+    assert_eq!(words[0], "fio");
+    let words: Vec<&str> = words[1..].iter().map(String::as_str).collect();
+    (bare(run(args).jobs), bare(run(&words).jobs))
+}
+
+/// Jobs without what tells only how they were written: the words, and the section when it is told by the file names.
+fn bare(jobs: Vec<Job>) -> Vec<Job> {
+    let one = |mut job: Job| {
+        job.words.clear();
+        if job.section != job.name {
+            job.filename_format.get_or_insert(format!("{}.$jobnum.$filenum", job.section));
+            job.section.clone_from(&job.name);
+        }
+        job
+    };
+    jobs.into_iter().map(one).collect()
+}
+
+fn shell_words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quoted) = (Vec::new(), None::<String>, false);
+    let mut chars = line.trim_end_matches('\n').chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' => {
+                quoted = !quoted;
+                word.get_or_insert_default();
+            }
+            ' ' if !quoted => words.extend(word.take()),
+            '\\' if !quoted => word.get_or_insert_default().extend(chars.next()),
+            other => word.get_or_insert_default().push(other),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+#[test]
+fn showcmd_gives_back_jobs_of_several_templates_files_and_names() {
+    let world = World::default()
+        .file("a.fio", "[global]\nioengine=io_uring\nfixedbufs\n[x]\nname=y\n[global]\nbs=8k\n[z]\nioengine=null\n")
+        .file("b.fio", "[q]\nkb_base=1000\nbs=4k\nfilename=a b#c:d\\:e\n[r]\nstonewall\ndirect=true\n");
+    for args in [&["a.fio"][..], &["b.fio"], &["a.fio", "b.fio"], &["b.fio", "--iodepth=9", "a.fio", "--name=cli"]] {
+        let (first, second) = again(&world, args);
+        assert_eq!(first, second, "{args:?}");
+        assert!(!first.is_empty());
+    }
+}
+
+#[test]
+fn showcmd_gives_back_every_job_of_the_corpus() {
+    for file in files_of_the_corpus() {
+        let (first, second) = again(&Disk, &[&file.to_string_lossy()]);
+        assert_eq!(first, second, "{}", file.display());
+    }
+}
+
 #[test]
 fn a_mac_has_not_every_option() {
     let mac = Host { macos: true, ..HOST };
@@ -185,7 +253,7 @@ fn a_mac_has_not_every_option() {
 #[test]
 fn arguments_that_are_not_utf8_are_refused() {
     use std::os::unix::ffi::OsStringExt;
-    let args = ["--name=x".into(), std::ffi::OsString::from_vec(b"--filename=\xff".to_vec())];
-    let errors = iostrata_spec::parse_command_line(&args, &HOST, &World::default()).unwrap_err();
+    let args = ["--name=x".into(), OsString::from_vec(b"--filename=\xff".to_vec())];
+    let errors = parse_command_line(&args, &HOST, &World::default()).unwrap_err();
     assert_eq!(errors[0].message, "this argument is not UTF-8");
 }

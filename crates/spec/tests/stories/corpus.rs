@@ -8,7 +8,7 @@ use iostrata_spec::{Source, parse_command_line, render_diagnostics};
 use crate::world::HOST;
 
 /// The real file system and an empty environment.
-struct Disk;
+pub(crate) struct Disk;
 
 impl Source for Disk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {

@@ -87,3 +87,115 @@ fn colour_is_there_when_asked_for() {
     assert!(render_diagnostics(&list, true).contains('\u{1b}'));
     assert!(!render_diagnostics(&list, false).contains('\u{1b}'));
 }
+
+/// Lines of a job, each with something else wrong in its value.
+const WRONG: &[&str] = &[
+    "bs=4q",
+    "bs=4k,8k,16k,32k",
+    "bs=,",
+    "bs=4-64k",
+    "bs=0",
+    "size=99999999999999999999",
+    "size=101%",
+    "size=5%x",
+    "size=%",
+    "size=2z",
+    "size=(2*",
+    "size=(1/0)",
+    "size=(1.5*2)",
+    "size=(2)2",
+    "size=(9^99)",
+    "size=(a)",
+    "bs=1.3k",
+    "size=-4k",
+    "runtime=4x",
+    "runtime=-1",
+    "runtime=(1m+30)",
+    "runtime=(1s*1s)",
+    "iodepth=0",
+    "nice=20",
+    "direct=2",
+    "thread=y",
+    "direct",
+    "rw=raed",
+    "rw=read:",
+    "rw=randread:0",
+    "rw=",
+    "cpus_allowed=3-1",
+    "cpus_allowed=x",
+    "percentile_list=0",
+    "percentile_list=a",
+    "percentile_list=1.1234567890123456",
+    "filename=:",
+    "ioengine=iouring",
+    "ioengine=external:x.so",
+    "hipri",
+    "nosuch=1",
+    "numjobs=0",
+    "=5",
+    "include nowhere",
+    "kb_base=512",
+];
+
+/// Lines that fio reads otherwise than they say.
+const MISREAD: &[&str] = &[
+    "bs = 8k",
+    "bs=4.5k",
+    "bs=4 k",
+    "bs=4kbytes",
+    "bs=1k, 2k",
+    "bs=4k/60:8k/40",
+    "iodepth=3%",
+    "size=100%%",
+    "direct=1G",
+    "direct=true",
+    "thread=2",
+    "runtime=10sec",
+    "runtime=1.5s",
+    "rw = read",
+    "description=a#b c",
+    "filename=a:b",
+    "time_based",
+    "rwmixread=30",
+];
+
+/// What is said of each line alone, in a job that is right otherwise.
+fn of_each(lines: &[&str]) -> String {
+    let said = lines.iter().map(|line| {
+        let text = format!("[j]\n{line}\n");
+        shown(&World::default().file("j.fio", &text).file("a:b", ""), &["j.fio"])
+    });
+    said.collect()
+}
+
+#[test]
+fn every_error_of_a_value() {
+    assert_data_eq!(of_each(WRONG), file!["diagnostics/every_error.txt"]);
+}
+
+#[test]
+fn every_misreading() {
+    assert_data_eq!(of_each(MISREAD), file!["diagnostics/every_misreading.txt"]);
+}
+
+#[test]
+fn every_error_of_the_command_line() {
+    let said = [
+        &["--bs"][..],
+        &["--readonly=1"],
+        &["--nme=x"],
+        &["--name=x", "--buffer=1"],
+        &["--output-format=jsn"],
+        &["--eta=x"],
+        &["--eta-interval=1ms"],
+        &["--section=global"],
+        &["--cmdhelp=blocksiz"],
+        &["--enghelp=libao"],
+        &["nowhere.fio"],
+        &["--readonly", "--name=x", "--rw=write"],
+        &["--name=x", "--latency-log=x"],
+        &["/dev/nowhere"],
+    ];
+    let said: String = said.iter().map(|args| shown(&World::default(), args)).collect();
+    assert_data_eq!(said, file!["diagnostics/every_error_of_the_command_line.txt"]);
+}

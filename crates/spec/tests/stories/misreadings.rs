@@ -36,6 +36,18 @@ const CASES: &[Case] = &[
     Case { text: "rw = write", what: |j| i64::from(j.workload.writes), plain: 1, fio: None },
     Case { text: "ioengine = null", what: |j| i64::from(j.engine == "null"), plain: 1, fio: None },
     Case { text: "direct=1G", what: |j| i64::from(j.direct), plain: 1, fio: Some(1) },
+    Case { text: "direct=true", what: |j| i64::from(j.direct), plain: 1, fio: None },
+    Case { text: "invalidate=Off", what: |j| i64::from(j.invalidate), plain: 0, fio: None },
+    Case { text: "thread=yes", what: |j| i64::from(j.thread), plain: 1, fio: None },
+    Case { text: "bs=4k/60:8k/40", what: bytes, plain: 4096, fio: Some(4096) },
+    Case { text: "bs=,8k/15:1024k:85,", what: |j| j.block_size.write as i64, plain: 8192, fio: Some(8192) },
+    Case {
+        text: "description=a#b c",
+        what: |j| j.description.as_deref().map_or(0, str::len) as i64,
+        plain: 5,
+        fio: Some(1),
+    },
+    Case { text: "filename=x;y ; z", what: |j| j.filenames[0].len() as i64, plain: 3, fio: Some(1) },
     Case { text: "runtime=10sec", what: runtime_us, plain: 10_000_000, fio: Some(10) },
     Case { text: "runtime=10min", what: runtime_us, plain: 600_000_000, fio: Some(10) },
     Case { text: "runtime=1.5s", what: runtime_us, plain: 1_500_000, fio: Some(1_000_000) },
@@ -112,6 +124,13 @@ fn a_file_with_a_colon_in_its_name_is_one_file() {
     assert_eq!(invocation.diagnostics[0].message, "`filename` is taken as `disk\\:0`; fio takes `disk:0`");
     let exact = world.run(&["--fio-exact", "--name=x", "--filename=disk:0"]).unwrap();
     assert_eq!(exact.jobs[0].filenames, ["disk", "0"]);
+}
+
+#[test]
+fn a_comment_with_a_blank_on_either_side_is_a_comment() {
+    for text in ["description=a # b", "description=a #b", "description=a; b", "bs=4k#b", "bs=4k;b", "thread#b"] {
+        assert_eq!(run(text, &[]).unwrap().diagnostics, Vec::new(), "{text}");
+    }
 }
 
 #[test]
