@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use iostrata_testkit::compare::{close, differences};
 use iostrata_testkit::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
-use iostrata_testkit::lines_files::SERVICE;
+use iostrata_testkit::lines_files::{SERVICE, SHAPES};
 use iostrata_testkit::lines_process;
 use iostrata_testkit::lines_time::{LIMITED, PACED};
 use iostrata_testkit::lines_verify::CHECKED;
@@ -84,6 +84,7 @@ fn files_are_made_synced_and_left_as_fio_leaves_them() {
 #[test]
 fn the_next_file_is_chosen_and_opened_as_in_fio() {
     try_all(SERVICE);
+    try_all(SHAPES);
 }
 
 #[test]

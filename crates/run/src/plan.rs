@@ -170,6 +170,30 @@ fn refusal(job: &Job, engine: &EngineSpec) -> Option<RunError> {
     Some(RunError::job(job, format!("{} is not a directory", missing.display())))
 }
 
+/// All files below a folder, in the order of their names; links are not followed, and fio neither.
+fn files_below(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    let mut entries = std::fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            files_below(&entry.path(), found)?;
+        } else if kind.is_file() {
+            found.push(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// The files that a clone uses: those that it names or generates, or what `opendir` finds.
+pub(crate) fn files_of(job: &Job, clone: u32) -> Result<Vec<PathBuf>, RunError> {
+    let Some(folder) = &job.open_directory else { return Ok(file_names(job, clone)) };
+    let mut found = if job.filenames.is_empty() { Vec::new() } else { file_names(job, clone) };
+    let folder = Path::new(folder);
+    files_below(folder, &mut found).map_err(|error| RunError::system(job, Some(folder), "opendir", &error))?;
+    Ok(found)
+}
+
 /// The names of a clone's files, by `filename`, `directory`, `filename_format` and `nrfiles`.
 pub fn file_names(job: &Job, clone: u32) -> Vec<PathBuf> {
     let directory = match job.directories.len() {

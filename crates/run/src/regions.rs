@@ -12,7 +12,10 @@ use crate::error::RunError;
 use crate::generate::Streams;
 use crate::generate::random::{below, generator};
 use crate::layout::needs_data;
-use crate::plan::{FilePlan, file_names};
+use crate::plan::{FilePlan, files_of};
+
+/// More than any device has; the largest offset that systems know is twice this.
+const ENDLESS_BYTES: u64 = 1 << 62;
 
 /// The files of one clone.
 #[derive(Default)]
@@ -74,7 +77,7 @@ impl Regions {
         streams: Streams,
         made: &MadeFiles,
     ) -> Result<Regions, RunError> {
-        let names = file_names(job, clone);
+        let names = files_of(job, clone)?;
         let count = names.len() as u64;
         let mut rng = generator(streams.files);
         let mut files = Vec::with_capacity(names.len());
@@ -128,6 +131,18 @@ fn share(bytes: u64, percent: u32) -> u64 {
     (u128::from(bytes) * u128::from(percent) / 100) as u64
 }
 
+/// Where a clone's region begins. What is in percent is added up first and then rounded up, as fio does.
+fn start_of(job: &Job, clone: u32, whole_bytes: u64, block: u64) -> u64 {
+    let bytes_of = |size: Size| match size {
+        Size::Bytes(bytes) => bytes,
+        Size::Percent(percent) => share(whole_bytes, percent),
+    };
+    let start = bytes_of(job.offset).saturating_add(bytes_of(job.offset_increment).saturating_mul(u64::from(clone)));
+    let in_percent = [job.offset, job.offset_increment].iter().any(|size| matches!(size, Size::Percent(_)));
+    let align = if job.offset_align_bytes > 0 { job.offset_align_bytes } else { block };
+    if in_percent { start.checked_next_multiple_of(align).unwrap_or(start) } else { start }
+}
+
 fn region(
     job: &Job,
     clone: u32,
@@ -146,16 +161,16 @@ fn region(
         _ if file_size.is_some() => None,
         Some(Size::Bytes(bytes)) => Some(bytes / count),
         Some(Size::Percent(percent)) => Some(share(present.bytes, percent)),
+        // Sequential writes may go on to wherever the device is full.
+        None if job.fill_device && present.bytes == 0 && job.workload.writes && !job.workload.random => {
+            Some(ENDLESS_BYTES / count)
+        }
         None => None,
     };
     let whole_bytes =
         fixed_bytes.or(file_size).or((present.bytes > 0).then_some(present.bytes)).or(asked_bytes).unwrap_or(0);
     let align = smallest_block(job).max(1);
-    let start_of = |size: Size| match size {
-        Size::Bytes(bytes) => bytes,
-        Size::Percent(percent) => share(whole_bytes, percent).next_multiple_of(align),
-    };
-    let start = start_of(job.offset).saturating_add(start_of(job.offset_increment).saturating_mul(u64::from(clone)));
+    let start = start_of(job, clone, whole_bytes, align);
     // A file of a given size ends there, whatever lies behind.
     let end_bytes = match (fixed_bytes, file_size) {
         (Some(device), Some(file)) => Some(device.min(file)),

@@ -454,6 +454,8 @@ pub struct Job {
     pub io_size: Option<Size>,
     /// `offset`.
     pub offset: Size,
+    /// `offset_align`: what an offset in percent is rounded up to, bytes; 0 stands for the smallest block.
+    pub offset_align_bytes: u64,
     /// `offset_increment`.
     pub offset_increment: Size,
     /// `number_ios`.
@@ -495,6 +497,14 @@ pub struct Job {
     pub create_only: bool,
     /// `allow_file_create`.
     pub allow_create: bool,
+    /// `opendir`: all files below this folder are used.
+    pub open_directory: Option<String>,
+    /// `pre_read`.
+    pub pre_read: bool,
+    /// `fill_device`: no space left is the job's end, and no error.
+    pub fill_device: bool,
+    /// `unlink_each_loop`: the files are removed between loops.
+    pub unlink_each_loop: bool,
     /// `unlink`.
     pub unlink: bool,
     /// `fsync`: after this many writes (0 = never).

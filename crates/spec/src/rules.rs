@@ -144,6 +144,13 @@ impl Rules<'_> {
             // What is read must be there first.
             job.overwrite = true;
         }
+        // Nobody wants pages read that are dropped at once; fio does the same.
+        job.invalidate &= !job.pre_read;
+        if job.pre_read && job.direct {
+            let message = "pre_read fills the page cache, which direct=1 passes by";
+            self.say(Severity::Error, &["pre_read"], message, "leave one of them out");
+        }
+        let job = &mut self.built.draft.job;
         if !job.filenames.is_empty() {
             job.files = u32::try_from(job.filenames.len()).unwrap_or(u32::MAX);
         }

@@ -31,3 +31,23 @@ pub const SERVICE: &[Line] = &[
     fails("file_service_type=zipf:1", "--rw=read --size=1m --nrfiles=4 --file_service_type=zipf:1"),
     fails("file_service_type=pareto:2", "--rw=read --size=1m --nrfiles=4 --file_service_type=pareto:2"),
 ];
+
+/// What is made of files before and after, and where in them a job begins.
+pub const SHAPES: &[Line] = &[
+    exact("offset_align", "--rw=read --filename=data --offset=33% --offset_align=64k").with(&[("data", 1_000_000)]),
+    exact("offset_align", "--rw=read --filename=data --offset=33% --offset_align=512").with(&[("data", 1_000_000)]),
+    exact("offset_align", "--rw=write --filename=data --offset=50% --offset_align=3000").with(&[("data", 1_000_000)]),
+    exact("offset_align of bytes", "--rw=read --filename=data --offset=1000 --offset_align=64k").with(&[("data", M)]),
+    exact(
+        "offset_increment in percent",
+        "--rw=write --filename=data --size=8k --offset=10% --offset_increment=20% --numjobs=4",
+    )
+    .with(&[("data", 100_000)]),
+    exact("opendir", "--rw=read --opendir=d").with(&[("d/a", 64 * K), ("d/b", 40 * K), ("d/e/c", 20 * K)]),
+    exact("opendir", "--rw=write --opendir=d --size=48k").with(&[("d/a", 64 * K), ("d/b", 40 * K), ("d/e/c", 20 * K)]),
+    exact("pre_read", "--rw=read --size=256k --pre_read=1"),
+    exact("pre_read", "--rw=randwrite --size=256k --nrfiles=2 --pre_read=1 --ioengine=libaio --iodepth=4"),
+    exact("unlink_each_loop", "--rw=write --size=64k --unlink_each_loop=1 --loops=3"),
+    exact("unlink_each_loop", "--rw=write --size=64k --unlink_each_loop=1"),
+    exact("fill_device with room", "--rw=write --size=256k --fill_device=1 --nrfiles=2"),
+];

@@ -354,9 +354,13 @@ impl<C: Clock> Core<'_, C> {
         if self.passes_over(&slot.io, result, errno) {
             return Some(Outcome::Done);
         }
+        self.stopping = true;
+        if self.job.fill_device && slot.io.op == Op::Write && errno == libc::ENOSPC {
+            // That is what the job was for.
+            return Some(Outcome::Done);
+        }
         let text = self.io_error_text(&slot.io, result);
         self.error.get_or_insert_with(|| RunError::job_errno(self.job, errno, text));
-        self.stopping = true;
         Some(Outcome::Done)
     }
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use iostrata_device::{Guard, OpenHow, SyncKind};
 use iostrata_engine::{FileId, FileTable, Io, Op};
@@ -12,6 +13,9 @@ use iostrata_spec::{FadviseHint, Job, SyncFlag};
 use crate::error::RunError;
 use crate::live::Live;
 use crate::plan::WorkerPlan;
+
+/// Bytes read at once ahead of the job.
+const PRE_READ_BYTES: usize = 1 << 20;
 
 /// One open file and the region that the cache hints cover.
 struct OpenFile {
@@ -56,6 +60,28 @@ impl OpenFiles {
             files.files.push(open);
         }
         Ok(files)
+    }
+
+    /// Reads the regions into the page cache, if the job wants them there. A raised `stop` ends it.
+    pub(super) fn pre_read(&self, plan: &WorkerPlan, stop: &AtomicBool) -> Result<(), RunError> {
+        if !plan.job.pre_read {
+            return Ok(());
+        }
+        let mut buffer = vec![0; PRE_READ_BYTES];
+        for (file, facts) in self.files.iter().zip(&plan.files[self.first..]) {
+            let mut offset = file.region_start;
+            let end = file.region_start.saturating_add(file.region_bytes);
+            while offset < end && !stop.load(Relaxed) {
+                let length = (end - offset).min(PRE_READ_BYTES as u64) as usize;
+                let read = file::read_at(&file.fd, &mut buffer[..length], offset)
+                    .map_err(|error| RunError::system(&plan.job, Some(&facts.path), "pre_read", &error))?;
+                if read < length {
+                    break;
+                }
+                offset += read as u64;
+            }
+        }
+        Ok(())
     }
 
     /// The descriptors for the engine.

@@ -153,6 +153,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     hooks::before(plan, live, &birth.aux_folder)?;
     let (mut instance, config) = make_engine(birth)?;
     let open_files = OpenFiles::open(plan, 0..open_files_at_once(job), &birth.guard)?;
+    open_files.pre_read(plan, &live.stop)?;
     let synchronous = matches!(instance, Instance::Sync(_));
     let asked_depth = if synchronous { 1 } else { job.depth };
     let arena = make_arena(plan, asked_depth)?;
@@ -310,7 +311,7 @@ fn passes<C: Clock>(
         if !another || !core.feed.restart(job.seed != Seed::Fresh) {
             break Ok(());
         }
-        if let Err(error) = reopen(birth, core, &mut instance, depth) {
+        if let Err(error) = unlink_between(core).and_then(|()| reopen(birth, core, &mut instance, depth)) {
             break Err(error);
         }
     };
@@ -356,6 +357,16 @@ fn read_back<C: Clock>(
     let end = one_pass(core, instance, asynchronous)?;
     core.live.set_state(state);
     Ok(end)
+}
+
+/// `unlink_each_loop`: between two loops the files go; what is left of them then is synced first, if that is asked for.
+fn unlink_between<C: Clock>(core: &mut Core<'_, C>) -> Result<(), RunError> {
+    if !core.job.unlink_each_loop || core.plan.engine.caps.diskless {
+        return Ok(());
+    }
+    sync_at_end(core.job, core.plan, core.live, &core.files)?;
+    core.files = OpenFiles::default();
+    files::unlink(core.plan)
 }
 
 /// Between passes fio closes and opens the files, which drops their caches and renews their hints.

@@ -26,7 +26,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "Spares a look at each of very many files.",
     )
     .default("none")
-    .harmless(&["none"]),
+    .status(Status::NoEffect("each file is looked at, which takes microseconds")),
     row(
         "directory",
         Kind::Names,
@@ -54,7 +54,8 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     row("unique_filename", Kind::Bool, "client's name in generated names", "Only when clients share a directory.")
         .default("1")
         .status(Status::NoEffect("there is no client mode")),
-    row("opendir", Kind::Text, "use all files below a directory", "Every file found there is added."),
+    row("opendir", Kind::Text, "use all files below a directory", "Every file found there; links are not followed.")
+        .access(plain!(some Text, job.open_directory)),
     row(
         "nrfiles",
         Kind::Int { min: 1, max: MAX32 },
@@ -112,7 +113,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     row("fill_device", Kind::Bool, "write until the device is full", "No space left is then success.")
         .alias(&["fill_fs"])
         .default("0")
-        .harmless(&["0"]),
+        .access(flag!(job.fill_device)),
     row("offset", Kind::Share, "where the job begins in the file", "Bytes or a percentage.")
         .alias(&["fileoffset"])
         .default("0")
@@ -121,10 +122,10 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "offset_align",
         Kind::Bytes { min: 0, max: u64::MAX },
         "alignment of an offset in percent",
-        "Rounded up to it.",
+        "Rounded up to it; 0 stands for the smallest block.",
     )
     .default("0")
-    .harmless(&["0"]),
+    .access(plain!(Bytes, job.offset_align_bytes)),
     row("offset_increment", Kind::Share, "offset between clones", "Clone number n begins n times this later.")
         .default("0")
         .access(plain!(Share, job.offset_increment)),
@@ -198,13 +199,18 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         }),
     row("pre_read", Kind::Bool, "read the files before the job", "So that they are in the page cache.")
         .default("0")
-        .harmless(&["0"]),
+        .access(flag!(job.pre_read)),
     row("unlink", Kind::Bool, "remove the files at the end", "Of the files of this job.")
         .default("0")
         .access(flag!(job.unlink)),
-    row("unlink_each_loop", Kind::Bool, "remove the files after each loop", "With `loops`.")
-        .default("0")
-        .harmless(&["0"]),
+    row(
+        "unlink_each_loop",
+        Kind::Bool,
+        "remove the files after each loop",
+        "With `loops`: between them, not after the last.",
+    )
+    .default("0")
+    .access(flag!(job.unlink_each_loop)),
     row(
         "lockfile",
         Kind::Choice(words!["none": "no lock", "exclusive": "one at a time",
