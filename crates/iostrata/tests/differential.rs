@@ -11,6 +11,7 @@ use iostrata_testkit::compare::{close, differences};
 use iostrata_testkit::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
 use iostrata_testkit::lines_files::{SERVICE, SHAPES};
 use iostrata_testkit::lines_process;
+use iostrata_testkit::lines_shape;
 use iostrata_testkit::lines_time::{LIMITED, PACED};
 use iostrata_testkit::lines_verify::CHECKED;
 use iostrata_testkit::pairs::all_pairs;
@@ -105,6 +106,11 @@ fn errors_orders_and_rights_are_fios() {
 #[test]
 fn the_end_of_a_job_takes_along_whom_it_takes_along_in_fio() {
     try_all(lines_process::TIMED);
+}
+
+#[test]
+fn drawn_sizes_laws_and_zones_move_what_fio_moves() {
+    try_all(lines_shape::SHAPES);
 }
 
 #[test]

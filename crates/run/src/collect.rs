@@ -164,7 +164,6 @@ fn notes(plan: &WorkerPlan, ending: &Ending) -> Vec<Note> {
 /// What reports need of a job.
 pub fn facts(plan: &WorkerPlan, ending: &Ending) -> JobFacts {
     let job = &plan.job;
-    let sizes = job.block_size.to_array();
     let synchronous = plan.engine.caps.synchronous && !plan.offloads();
     JobFacts {
         index: plan.job_index,
@@ -175,7 +174,7 @@ pub fn facts(plan: &WorkerPlan, ending: &Ending) -> JobFacts {
         engine: job.engine.clone(),
         depth: if synchronous { 1 } else { job.depth },
         depth_granted: ending.depth_granted,
-        block_sizes: sizes.map(|size| (size, size)),
+        block_sizes: job.block_sizes().map(|sizes| (sizes.min(), sizes.max())),
         asynchronous: !synchronous,
         reporting: reporting(job),
     }

@@ -122,8 +122,7 @@ fn draw_size((low, high): (u64, u64), block: u64, rng: &mut Xoshiro256PlusPlus) 
 
 /// The smallest block of the directions in use, bytes.
 pub(crate) fn smallest_block(job: &Job) -> u64 {
-    let used = [job.workload.reads, job.workload.writes, job.workload.trims];
-    job.block_size.to_array().into_iter().zip(used).filter(|(_, used)| *used).map(|(size, _)| size).min().unwrap_or(1)
+    job.block_limits().0
 }
 
 /// `percent` of `bytes`.

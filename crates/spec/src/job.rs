@@ -417,6 +417,25 @@ pub struct Job {
     pub workload: Workload,
     /// `bs`.
     pub block_size: PerDirection<u64>,
+    /// `bsrange` for reads, writes, trims: smallest and largest.
+    pub block_range: [Option<(u64, u64)>; 3],
+    /// `bs_unaligned`.
+    pub unaligned: bool,
+    /// `bssplit` for reads, writes, trims.
+    pub block_split: [Option<Vec<SizeShare>>; 3],
+    /// `ba`: what random offsets are multiples of; the smallest block unless given.
+    pub align: [Option<u64>; 3],
+    /// `percentage_random` for reads, writes, trims: of a random pattern so many I/Os are; the others follow in
+    /// sequence. All of them unless given.
+    pub random_percent: [Option<u64>; 3],
+    /// `random_distribution`.
+    pub distribution: Distribution,
+    /// `rw_sequencer=identical`: I/Os that follow a random offset are at the same offset.
+    pub identical: bool,
+    /// `zonemode`.
+    pub zone_mode: ZoneMode,
+    /// `zonesize`, `zonerange`, `zoneskip`.
+    pub zones: Strided,
     /// `rwmixread`, percent.
     pub mix_read_percent: u32,
     /// `iodepth`.
@@ -561,4 +580,29 @@ pub struct Job {
     pub reporting: Reporting,
     /// Logs over time.
     pub logs: Logs,
+}
+
+impl Job {
+    /// The block sizes of reads, writes and trims. `bssplit` comes before `bsrange`, that before `bs`, as in fio.
+    pub fn block_sizes(&self) -> [BlockSizes; 3] {
+        let bytes = self.block_size.to_array();
+        [0, 1, 2].map(|direction| match (&self.block_split[direction], self.block_range[direction]) {
+            (Some(shares), _) if !shares.is_empty() => BlockSizes::Split(shares.clone()),
+            (_, Some((min, max))) if min < max => BlockSizes::Range { min, max, unaligned: self.unaligned },
+            (_, Some((min, _))) => BlockSizes::One(min),
+            _ => BlockSizes::One(bytes[direction]),
+        })
+    }
+
+    /// Whether reads, writes and trims are done.
+    pub fn directions(&self) -> [bool; 3] {
+        [self.workload.reads, self.workload.writes, self.workload.trims]
+    }
+
+    /// The smallest and the largest block of the directions in use, bytes.
+    pub fn block_limits(&self) -> (u64, u64) {
+        let sizes = self.block_sizes();
+        let used = || sizes.iter().zip(self.directions()).filter(|(_, used)| *used).map(|(sizes, _)| sizes);
+        (used().map(BlockSizes::min).min().unwrap_or(1), used().map(BlockSizes::max).max().unwrap_or(4096))
+    }
 }

@@ -6,7 +6,7 @@ pub(crate) use process::waits;
 
 use crate::api::Severity;
 use crate::assemble::{Built, Settings};
-use crate::job::{Job, PerDirection, Seed, Size, Verify, VerifyMethod};
+use crate::job::{Job, PerDirection, Seed, Size, Verify, VerifyMethod, ZoneMode};
 use crate::report::Report;
 use crate::words::Spot;
 
@@ -24,6 +24,7 @@ pub(crate) fn finish(built: Built, declared: &Spot, settings: Settings, report: 
     rules.times();
     rules.depths();
     rules.sizes();
+    rules.zones();
     rules.direction(settings.readonly);
     rules.seeds();
     rules.process();
@@ -120,9 +121,7 @@ impl Rules<'_> {
 
     fn sizes(&mut self) {
         let job = &self.built.draft.job;
-        let w = job.workload;
-        let used = [(w.reads, job.block_size.read), (w.writes, job.block_size.write), (w.trims, job.block_size.trim)];
-        let smallest = used.iter().filter(|(on, _)| *on).map(|(_, bs)| *bs).min().unwrap_or(0);
+        let (smallest, _) = job.block_limits();
         let size = job.size;
         if let Some(Size::Bytes(size)) = size
             && size > 0
@@ -134,6 +133,23 @@ impl Rules<'_> {
         }
         if size == Some(Size::Percent(0)) {
             self.say(Severity::Error, &["size"], "0 percent is no size", "");
+        }
+    }
+
+    fn zones(&mut self) {
+        let zone_mode = self.built.draft.job.zone_mode;
+        let no_zone = zone_mode == ZoneMode::Strided && self.built.draft.job.zones.used_bytes == 0;
+        if zone_mode == ZoneMode::Zoned {
+            let help = "zonemode=strided uses parts of a device that has no zones";
+            self.say(Severity::Error, &["zonemode"], "zoned block devices are not carried out yet", help);
+        }
+        if zone_mode == ZoneMode::None && self.built.draft.job.zones.used_bytes > 0 {
+            let help = "add `zonemode=strided`, or leave `zonesize` out";
+            self.say(Severity::Error, &["zonesize"], "there are no zones with `zonemode=none`", help);
+        }
+        if no_zone {
+            let help = "say how many bytes of each zone are used";
+            self.say(Severity::Error, &["zonemode"], "strided zones need `zonesize`", help);
         }
     }
 

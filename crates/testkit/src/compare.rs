@@ -58,6 +58,12 @@ fn job_differences(check: Check, fio: &Counts, ours: &Counts) -> Vec<String> {
                 found.push(format!("{}: bytes and I/Os {:?} for fio's {:?}", fio.name, ours.done, fio.done));
             }
         }
+        Check::Bytes => {
+            let bytes = |job: &Counts| job.done.map(|(bytes, _)| bytes);
+            if bytes(ours) != bytes(fio) {
+                found.push(format!("{}: bytes and I/Os {:?} for fio's {:?}", fio.name, ours.done, fio.done));
+            }
+        }
         Check::Mix(percent) => {
             if (ours.bytes(), ours.ios()) != (fio.bytes(), fio.ios()) {
                 found.push(format!("{}: in all {:?} for fio's {:?}", fio.name, ours.done, fio.done));

@@ -8,6 +8,7 @@ pub mod faults;
 pub mod lines;
 pub mod lines_files;
 pub mod lines_process;
+pub mod lines_shape;
 pub mod lines_time;
 pub mod lines_verify;
 pub mod pairs;

@@ -23,6 +23,8 @@ pub enum Check {
     /// Tosses decide each I/O's direction, with a chance that is not known here: the bytes agree but for a block, and
     /// the shares of reads lie within five standard deviations of each other.
     Tossed,
+    /// Block sizes are drawn: the bytes of each direction agree, the number of I/Os does not matter.
+    Bytes,
     /// The run's time ends it, or its pace: exit code, errors, files, directions used, and the measured time within
     /// this many percent of fio's.
     Time(u32),

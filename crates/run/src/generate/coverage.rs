@@ -10,12 +10,12 @@ use super::random::{below, generator};
 /// A bit per unit in words of 64, and above it levels in which a bit says that a whole word below is taken, up to one
 /// word: the next free unit is found in a few steps however full the map is.
 #[derive(Debug)]
-struct Bits {
+pub(super) struct Bits {
     levels: Vec<Vec<u64>>,
 }
 
 impl Bits {
-    fn new(units: u64) -> Self {
+    pub(super) fn new(units: u64) -> Self {
         let mut levels = Vec::new();
         let mut bits = units;
         loop {
@@ -32,7 +32,7 @@ impl Bits {
     }
 
     /// Bytes that a map of this many units takes.
-    fn bytes(units: u64) -> u64 {
+    pub(super) fn bytes(units: u64) -> u64 {
         let mut total = 0;
         let mut words = units.div_ceil(64);
         while words > 1 {
@@ -43,7 +43,7 @@ impl Bits {
     }
 
     /// Frees every unit; bits past the last are taken for good, on every level.
-    fn clear(&mut self, units: u64) {
+    pub(super) fn clear(&mut self, units: u64) {
         let mut bits = units;
         for level in &mut self.levels {
             level.fill(0);
@@ -56,11 +56,11 @@ impl Bits {
         }
     }
 
-    fn is_taken(&self, unit: u64) -> bool {
+    pub(super) fn is_taken(&self, unit: u64) -> bool {
         self.levels[0][(unit / 64) as usize] >> (unit % 64) & 1 == 1
     }
 
-    fn take(&mut self, unit: u64) {
+    pub(super) fn take(&mut self, unit: u64) {
         let mut bit = unit;
         for level in &mut self.levels {
             let word = &mut level[(bit / 64) as usize];
@@ -73,7 +73,7 @@ impl Bits {
     }
 
     /// The first free unit at or after `unit`: up until a level has a free bit further right, then down along it.
-    fn free_from(&self, unit: u64) -> Option<u64> {
+    pub(super) fn free_from(&self, unit: u64) -> Option<u64> {
         let mut bit = unit;
         for height in 0..self.levels.len() {
             let word = *self.levels[height].get((bit / 64) as usize)?;
@@ -176,7 +176,7 @@ fn units(spec: &OffsetSpec) -> u64 {
     spec.region_bytes / unit_bytes(spec)
 }
 
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+pub(super) fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     let (mut a, mut b) = (a, b);
     while b != 0 {
         (a, b) = (b, a % b);

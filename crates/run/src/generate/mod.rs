@@ -2,16 +2,19 @@
 
 mod coverage;
 mod file_choice;
+mod law;
 mod mix;
 mod offsets;
 mod permutation;
 pub(crate) mod random;
 mod sequential;
+mod shaped;
 
 pub use file_choice::FileChoice;
 pub use mix::Mix;
 pub use offsets::{Block, OffsetSpec, Offsets};
 pub use random::Streams;
+pub use shaped::Shape;
 
 /// The direction in which data moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

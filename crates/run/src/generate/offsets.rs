@@ -8,6 +8,7 @@ use super::coverage::Coverage;
 use super::permutation::{Cursor, Permutation, pass_key};
 use super::random::{below, derive, generator};
 use super::sequential::Sequential;
+use super::shaped::{Shape, Shaped};
 
 /// One I/O's place in its file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub struct Block {
 }
 
 /// What decides the offsets of one worker in one file. [`OffsetSpec::for_job`] fills it from a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct OffsetSpec {
     /// Where the region begins in the file (`offset`).
     pub region_start: u64,
@@ -43,6 +44,8 @@ pub struct OffsetSpec {
     pub paired: bool,
     /// Seed of the order: [`Streams::file_offsets`](super::Streams::file_offsets), so seed, worker and file are in it.
     pub key: u64,
+    /// What is not plain about the pattern; then the block sizes above only say which directions are used.
+    pub shape: Option<Box<Shape>>,
 }
 
 impl OffsetSpec {
@@ -63,18 +66,22 @@ impl OffsetSpec {
             region_bytes,
             file_bytes,
             block_bytes,
-            align_bytes: block_bytes,
+            align_bytes: job.align.map(Option::unwrap_or_default),
             random: kind.random,
             modifier: kind.modifier,
             no_map: job.no_random_map,
             paired,
             key,
+            shape: Shape::of(job),
         }
     }
 
     /// Bytes of memory that [`Offsets::new`] will take for these: known before, so that a map too large is refused in
     /// a sentence. Only directions with different block sizes need a map; its unit is their greatest common divisor.
     pub fn memory_bytes(&self) -> u64 {
+        if let Some(shape) = &self.shape {
+            return shape.memory_bytes(self);
+        }
         match self.order() {
             RandomOrder::Map if self.random => Coverage::planned_bytes(self),
             _ => 0,
@@ -125,6 +132,7 @@ enum Kind {
     Uniform(Uniform),
     Map(Box<Coverage>),
     Runs(Box<Runs>),
+    Shaped(Box<Shaped>),
 }
 
 impl Offsets {
@@ -132,6 +140,9 @@ impl Offsets {
     pub fn new(spec: &OffsetSpec) -> Self {
         let block_bytes = spec.block_bytes.map(|bytes| if bytes > u64::from(u32::MAX) { 0 } else { bytes });
         let spec = &OffsetSpec { block_bytes, ..spec.clone() };
+        if let Some(shape) = &spec.shape {
+            return Offsets { kind: Kind::Shaped(Box::new(Shaped::new(spec, shape))) };
+        }
         if !spec.random {
             return Offsets { kind: Kind::Sequential(Sequential::new(spec)) };
         }
@@ -158,6 +169,22 @@ impl Offsets {
             Kind::Uniform(blocks) => blocks.next(direction),
             Kind::Map(map) => map.next(direction),
             Kind::Runs(runs) => runs.next(direction),
+            Kind::Shaped(blocks) => blocks.next(direction, u64::MAX),
+        }
+    }
+
+    /// Whether the length of the next block depends on how much may still be moved: then blocks must not be planned
+    /// ahead.
+    pub fn drawn_lengths(&self) -> bool {
+        matches!(self.kind, Kind::Shaped(_))
+    }
+
+    /// [`Offsets::next`] where `room` bytes may still be moved: a length that is drawn keeps to it.
+    #[inline]
+    pub fn next_within(&mut self, direction: Direction, room: u64) -> Option<Block> {
+        match &mut self.kind {
+            Kind::Shaped(blocks) => blocks.next(direction, room),
+            _ => self.next(direction),
         }
     }
 
@@ -171,6 +198,7 @@ impl Offsets {
             Kind::Uniform(blocks) => blocks.plan(direction, out),
             Kind::Map(map) => plan_one_by_one(out, || map.next(direction)),
             Kind::Runs(runs) => plan_one_by_one(out, || runs.next(direction)),
+            Kind::Shaped(blocks) => plan_one_by_one(out, || blocks.next(direction, u64::MAX)),
         }
     }
 
@@ -183,6 +211,7 @@ impl Offsets {
             Kind::Uniform(blocks) => blocks.restart(repeat),
             Kind::Map(map) => map.restart(repeat),
             Kind::Runs(runs) => runs.restart(repeat),
+            Kind::Shaped(blocks) => blocks.restart(repeat),
         }
     }
 
@@ -192,6 +221,7 @@ impl Offsets {
     pub fn wrap(&mut self, direction: Direction) {
         match &mut self.kind {
             Kind::Sequential(sequence) => sequence.wrap(direction),
+            Kind::Shaped(blocks) => blocks.wrap(direction),
             _ => self.restart(false),
         }
     }
@@ -203,6 +233,7 @@ impl Offsets {
             Kind::Permuted(blocks) => blocks.permutation.memory_bytes(),
             Kind::Map(map) => map.memory_bytes(),
             Kind::Runs(runs) => runs.starts.memory_bytes(),
+            Kind::Shaped(blocks) => blocks.memory_bytes(),
         }
     }
 }

@@ -96,6 +96,14 @@ impl Permutation {
         count
     }
 
+    /// Where this number, below the bound, goes.
+    pub(super) fn at(&self, number: u64) -> u64 {
+        match &self.order {
+            Order::Table(table) => table.get(number as usize).map_or(0, |&value| value.into()),
+            Order::Feistel(network) => network.permute(number / network.right_modulus, number % network.right_modulus),
+        }
+    }
+
     pub(super) fn memory_bytes(&self) -> u64 {
         match &self.order {
             Order::Table(table) => 2 * table.capacity() as u64,

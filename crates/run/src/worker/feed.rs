@@ -52,6 +52,8 @@ pub(super) struct FeedLimits {
     pub(super) fdatasync_every: u32,
     /// `openfiles`: so many files at a time.
     pub(super) open_files: usize,
+    /// Lengths that are drawn keep within the bytes of the pass.
+    pub(super) lengths_fit: bool,
 }
 
 /// Blocks planned ahead for the common job: one file, one direction.
@@ -82,6 +84,8 @@ pub(super) struct Feed {
     ahead_next: usize,
     ahead_end: usize,
     planned_in_pass: bool,
+    /// One file, and blocks whose lengths are known before.
+    plans_ahead: bool,
 }
 
 /// Where syncs go: before the next I/O once enough writes were issued and the last I/O was a write.
@@ -127,6 +131,7 @@ impl Feed {
             last_file: 0,
         });
         Feed {
+            plans_ahead: matches!(&files[..], [file] if !file.drawn_lengths()),
             live_files: open.clone().map(|file| file as FileId).collect(),
             open,
             files,
@@ -225,7 +230,7 @@ impl Feed {
             return Ok(sync);
         }
         match self.single {
-            Some(direction) if self.files.len() == 1 => self.next_ahead(direction),
+            Some(direction) if self.plans_ahead => self.next_ahead(direction),
             _ => self.next_any(wanted),
         }
     }
@@ -253,14 +258,16 @@ impl Feed {
             (None, Some(direction)) if !self.paired => direction,
             _ => self.mix.next(),
         };
+        // As in fio the last block may reach over io_size, and is drawn to fit what is left of size.
+        let room = if self.limits.lengths_fit { self.bytes_left } else { u64::MAX };
         while !self.live_files.is_empty() {
             let position = self.choice.pick(self.live_files.len());
             let file = self.live_files[position];
             let offsets = &mut self.files[file as usize];
-            let mut block = offsets.next(direction);
+            let mut block = offsets.next_within(direction, room);
             if block.is_none() && self.choice.revives() {
                 offsets.restart(false);
-                block = offsets.next(direction);
+                block = offsets.next_within(direction, room);
             }
             let Some(block) = block else {
                 self.dried = Some((file, direction));
@@ -323,11 +330,20 @@ mod tests {
             no_map: false,
             paired: false,
             key: 1,
+            shape: None,
         })
     }
 
     fn limits(bytes: u64) -> FeedLimits {
-        FeedLimits { bytes, ios: u64::MAX, loops: 1, fsync_every: 0, fdatasync_every: 0, open_files: usize::MAX }
+        FeedLimits {
+            bytes,
+            ios: u64::MAX,
+            loops: 1,
+            fsync_every: 0,
+            fdatasync_every: 0,
+            open_files: usize::MAX,
+            lengths_fit: true,
+        }
     }
 
     fn feed(files: Vec<Offsets>, mix: Mix, paired: bool, limits: FeedLimits) -> Feed {

@@ -24,9 +24,10 @@ use iostrata_device::Guard;
 use iostrata_engine::virtual_time::World;
 use iostrata_engine::{EngineConfig, EngineError, Granted, Instance, SlotArena};
 use iostrata_os::clock::clock_ms;
+use iostrata_os::file::facts_at;
 use iostrata_os::signals;
 use iostrata_os::thread::{Waker, current_tid, thread_usage};
-use iostrata_spec::{Job, Seed};
+use iostrata_spec::{Job, Seed, ZoneMode};
 
 use self::async_loop::{AsyncLoop, BatchRules};
 use self::core::{Core, PassEnd};
@@ -452,9 +453,7 @@ fn make_engine(birth: &Birth) -> Result<(Instance, EngineConfig), RunError> {
 
 fn make_arena(plan: &WorkerPlan, depth: u32) -> Result<Arc<SlotArena>, RunError> {
     let job = &plan.job;
-    let used = [job.workload.reads, job.workload.writes, job.workload.trims];
-    let largest = job.block_size.to_array().into_iter().zip(used).filter(|(_, used)| *used).map(|(size, _)| size).max();
-    let bytes = largest.unwrap_or(4096) as usize;
+    let bytes = job.block_limits().1 as usize;
     SlotArena::new(depth, bytes, 1).map_err(|error| {
         let what = format!("getting {depth} buffers of {bytes} bytes");
         RunError::system(job, None, &what, &error)
@@ -465,7 +464,10 @@ fn make_feed(plan: &WorkerPlan, streams: &Streams) -> Feed {
     let job = &plan.job;
     let offsets = plan.files.iter().enumerate().map(|(index, file)| {
         let key = streams.file_offsets(index as u64);
-        Offsets::new(&OffsetSpec::for_job(job, file.region_start, file.region_bytes, file.file_bytes, key))
+        // Strided zones go on behind the region, as far as the file does.
+        let there = if job.zone_mode == ZoneMode::Strided { facts_at(&file.path).ok() } else { None };
+        let file_bytes = there.map_or(0, |facts| facts.size_bytes).max(file.file_bytes);
+        Offsets::new(&OffsetSpec::for_job(job, file.region_start, file.region_bytes, file_bytes, key))
     });
     let limits = FeedLimits {
         bytes: if job.time_based { u64::MAX } else { plan.io_bytes },
@@ -474,6 +476,7 @@ fn make_feed(plan: &WorkerPlan, streams: &Streams) -> Feed {
         fsync_every: job.fsync_every,
         fdatasync_every: job.fdatasync_every,
         open_files: open_files_at_once(job),
+        lengths_fit: job.io_size.is_none(),
     };
     let paired = job.workload.trims && job.workload.writes;
     let choice = FileChoice::new(job.file_service, plan.files.len(), streams.files);

@@ -70,3 +70,64 @@ impl Pattern {
     /// Bytes that an offset takes.
     pub const OFFSET_BYTES: usize = 8;
 }
+
+/// The block sizes of one direction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BlockSizes {
+    /// All the same, bytes.
+    One(u64),
+    /// `bsrange`: each I/O draws one.
+    Range {
+        /// The smallest, bytes.
+        min: u64,
+        /// The largest, bytes.
+        max: u64,
+        /// `bs_unaligned`: any number of bytes, not only multiples of the smallest.
+        unaligned: bool,
+    },
+    /// `bssplit`: each I/O draws one by share. Not empty.
+    Split(Vec<SizeShare>),
+}
+
+impl BlockSizes {
+    /// The smallest, bytes.
+    pub fn min(&self) -> u64 {
+        match self {
+            BlockSizes::One(bytes) => *bytes,
+            BlockSizes::Range { min, .. } => *min,
+            BlockSizes::Split(shares) => shares.iter().map(|share| share.bytes).min().unwrap_or(0),
+        }
+    }
+
+    /// The largest, bytes.
+    pub fn max(&self) -> u64 {
+        match self {
+            BlockSizes::One(bytes) => *bytes,
+            BlockSizes::Range { max, .. } => *max,
+            BlockSizes::Split(shares) => shares.iter().map(|share| share.bytes).max().unwrap_or(0),
+        }
+    }
+}
+
+/// `zonemode=`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ZoneMode {
+    /// No zones.
+    #[default]
+    None,
+    /// Zones by number of bytes: [`Strided`].
+    Strided,
+    /// The zones of a zoned block device.
+    Zoned,
+}
+
+/// `zonemode=strided`: a part of each stretch of the file is used, then the next one's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Strided {
+    /// `zonesize`: bytes moved in a zone before the next.
+    pub used_bytes: u64,
+    /// `zonerange`: bytes that a zone spans; 0 stands for those that are used.
+    pub range_bytes: u64,
+    /// `zoneskip`: bytes between zones.
+    pub skip_bytes: u64,
+}

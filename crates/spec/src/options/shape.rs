@@ -9,6 +9,12 @@ const fn row(name: &'static str, kind: Kind, summary: &'static str, doc: &'stati
     OptionSpec::new(name, kind, Category::Shape, summary, doc)
 }
 
+/// What was given replaces what was; a direction of which nothing is said keeps what it has.
+fn merged<T: Clone>(old: &[Option<T>; 3], new: [Option<T>; 3]) -> [Option<T>; 3] {
+    let mut old = old.iter();
+    new.map(|one| one.or(old.next().cloned().flatten()))
+}
+
 /// The words of `rw`.
 pub(crate) const WORKLOADS: &[Choice] = words![
     "read": "sequential reads",
@@ -43,7 +49,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "With `rw=rand…:N`.",
     )
     .default("sequential")
-    .harmless(&["sequential"]),
+    .access(choice!(job.identical, "sequential" => false, "identical" => true)),
     row(
         "bs",
         Kind::PerDirection { min: 1, max: 1 << 40 },
@@ -73,17 +79,34 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "Each I/O has a random size within it, a multiple of the \
         smallest.",
     )
-    .alias(&["blocksize_range"]),
+    .alias(&["blocksize_range"])
+    .access((
+        |d, v| {
+            if let Value::Ranges(new) = v {
+                d.job.block_range = merged(&d.job.block_range, new)
+            }
+        },
+        |d| (d.job.block_range != [None; 3]).then_some(Value::Ranges(d.job.block_range)),
+    )),
     row(
         "bssplit",
         Kind::Split,
         "block sizes by share",
         "`size/percent:size/percent…`; what has no percentage shares \
         the rest.",
-    ),
+    )
+    .access((
+        |d, v| {
+            if let Value::Split(new) = v {
+                d.job.block_split = merged(&d.job.block_split, new)
+            }
+        },
+        |d| (d.job.block_split != [None, None, None]).then(|| Value::Split(d.job.block_split.clone())),
+    )),
     row("bs_unaligned", Kind::Flag, "sizes of bsrange need not be multiples", "Any number of bytes.")
         .alias(&["blocksize_unaligned"])
-        .harmless(&["0"]),
+        .default("0")
+        .access(flag!(job.unaligned)),
     row("bs_is_seq_rand", Kind::Bool, "bs is for sequential and random I/O", "Instead of for reads and writes.")
         .default("0")
         .harmless(&["0"]),
@@ -94,7 +117,15 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "The smallest block size \
         unless given.",
     )
-    .alias(&["blockalign"]),
+    .alias(&["blockalign"])
+    .access((
+        |d, v| {
+            if let Value::PerDirection(new) = v {
+                d.job.align = merged(&d.job.align, new)
+            }
+        },
+        |d| (d.job.align != [None; 3]).then_some(Value::PerDirection(d.job.align)),
+    )),
     row(
         "rwmixread",
         Kind::Int { min: 0, max: 100 },
@@ -130,7 +161,14 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         follow in sequence.",
     )
     .default("100")
-    .harmless(&["100"]),
+    .access((
+        |d, v| {
+            if let Value::PerDirection(new) = v {
+                d.job.random_percent = merged(&d.job.random_percent, new);
+            }
+        },
+        |d| (d.job.random_percent != [None; 3]).then_some(Value::PerDirection(d.job.random_percent)),
+    )),
     row("percentage_sequential", Kind::Gone, "gone", "fio refuses it too.")
         .status(Status::Refused { why: "fio has dropped it", instead: "percentage_random" }),
     row(
@@ -143,7 +181,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         after a colon.",
     )
     .default("random")
-    .harmless(&["random"]),
+    .access(plain!(Distribution, job.distribution)),
     row(
         "random_sequence_stride",
         Kind::Bool,

@@ -1,6 +1,7 @@
 //! Zones and data placement.
 
 use super::MAX32;
+use crate::job::ZoneMode;
 use crate::table::{Category, OptionSpec};
 use crate::value::Kind;
 
@@ -19,17 +20,19 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "The other options here depend on it.",
     )
     .default("none")
-    .harmless(&["none"]),
+    .access(choice!(job.zone_mode, "none" => ZoneMode::None, "strided" => ZoneMode::Strided, "zbd" => ZoneMode::Zoned)),
     row("zonesize", Kind::Bytes { min: 0, max: u64::MAX }, "bytes used of a zone", "For strided zones.")
         .default("0")
-        .harmless(&["0"]),
+        .access(plain!(Bytes, job.zones.used_bytes)),
     row("zonecapacity", Kind::Bytes { min: 0, max: u64::MAX }, "usable bytes of a zone", "For a zoned device.")
         .default("0")
         .harmless(&["0"]),
     row("zonerange", Kind::Bytes { min: 0, max: u64::MAX }, "bytes a zone spans", "For strided zones.")
         .default("0")
-        .harmless(&["0"]),
-    row("zoneskip", Kind::Share, "bytes between zones", "Left out after each.").default("0").harmless(&["0"]),
+        .access(plain!(Bytes, job.zones.range_bytes)),
+    row("zoneskip", Kind::Bytes { min: 0, max: u64::MAX }, "bytes between zones", "Left out after each.")
+        .default("0")
+        .access(plain!(Bytes, job.zones.skip_bytes)),
     row("read_beyond_wp", Kind::Bool, "read past the write pointer", "On a zoned device.")
         .default("0")
         .harmless(&["0"]),

@@ -115,14 +115,7 @@ fn engines_have_other_names_and_neighbours() {
 
 #[test]
 fn what_is_not_carried_out_is_refused_and_never_ignored() {
-    for argument in [
-        "--bssplit=4k/50:8k/50",
-        "--random_distribution=zipf:1.2",
-        "--zonemode=zbd",
-        "--rwmixcycle=5",
-        "--allow_mounted_write=1",
-        "--bs_unaligned",
-    ] {
+    for argument in ["--zonemode=zbd", "--rwmixcycle=5", "--allow_mounted_write=1"] {
         assert_eq!(job_errors(&[argument]).len(), 1, "{argument}");
     }
 }
