@@ -286,7 +286,7 @@ impl Histograms {
             length_ns,
             end_ns: length_ns,
             bins: [None, None, None],
-            block_bytes: job.block_size.to_array(),
+            block_bytes: job.block_sizes().map(|sizes| sizes.min()),
             coarseness: job.logs.coarseness,
         }
     }

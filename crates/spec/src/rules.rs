@@ -6,7 +6,7 @@ pub(crate) use process::waits;
 
 use crate::api::Severity;
 use crate::assemble::{Built, Settings};
-use crate::job::{Job, PerDirection, Seed, Size, Verify, VerifyMethod, ZoneMode};
+use crate::job::{BlockSizes, Job, PerDirection, Seed, Size, Verify, VerifyMethod, ZoneMode};
 use crate::report::Report;
 use crate::words::Spot;
 
@@ -229,10 +229,15 @@ impl Rules<'_> {
     }
 }
 
-/// The largest size of which every block of the job is a multiple.
+/// The largest size of which every block of the direction that is checked is a multiple.
 fn smallest_unit(job: &Job) -> u64 {
-    let w = job.workload;
-    if w.writes { job.block_size.write } else { job.block_size.read }
+    let [read, write, _] = job.block_sizes();
+    match if job.workload.writes { write } else { read } {
+        BlockSizes::One(bytes) => bytes,
+        BlockSizes::Range { unaligned: true, .. } => 1,
+        BlockSizes::Range { min, max, .. } => gcd(min, max),
+        BlockSizes::Split(shares) => shares.iter().fold(0, |unit, share| gcd(unit, share.bytes)),
+    }
 }
 
 fn gcd(a: u64, b: u64) -> u64 {

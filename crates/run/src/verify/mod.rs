@@ -361,7 +361,7 @@ fn may_overlap(job: &Job) -> bool {
 
 /// The writes of a pass at most, to have room for them; not more room than for a million.
 fn blocks(plan: &WorkerPlan) -> usize {
-    (plan.io_bytes / plan.job.block_size.write.max(1)).min(1 << 20) as usize
+    (plan.io_bytes / plan.job.block_limits().0.max(1)).min(1 << 20) as usize
 }
 
 #[cfg(test)]

@@ -263,7 +263,7 @@ fn due_not_issued<C: Clock>(core: &Core<'_, C>, end_ns: u64) -> u64 {
     if core.timeline.end_ns() > end_ns {
         return 0;
     }
-    let blocks = core.job.block_size.to_array();
+    let blocks = core.job.block_sizes().map(|sizes| sizes.min());
     Direction::ALL
         .into_iter()
         .map(|direction| pacer.unissued(direction, core.timeline.end_ns(), blocks[direction.index()] as u32))

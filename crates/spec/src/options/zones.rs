@@ -2,7 +2,7 @@
 
 use super::MAX32;
 use crate::job::ZoneMode;
-use crate::table::{Category, OptionSpec};
+use crate::table::{Category, OptionSpec, Status};
 use crate::value::Kind;
 
 const fn row(name: &'static str, kind: Kind, summary: &'static str, doc: &'static str) -> OptionSpec {
@@ -20,6 +20,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "The other options here depend on it.",
     )
     .default("none")
+    .status(Status::Differs("zoned block devices (`zbd`) are refused: they are not carried out yet"))
     .access(choice!(job.zone_mode, "none" => ZoneMode::None, "strided" => ZoneMode::Strided, "zbd" => ZoneMode::Zoned)),
     row("zonesize", Kind::Bytes { min: 0, max: u64::MAX }, "bytes used of a zone", "For strided zones.")
         .default("0")
