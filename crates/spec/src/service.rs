@@ -38,7 +38,7 @@ impl FileService {
             "random" => Ok(FileService::Random(ios()?)),
             "sequential" => Ok(FileService::Sequential),
             "zipf" => match number(Self::ZIPF_EXPONENT)? {
-                exponent if exponent == 1.0 => Err("the exponent of zipf must not be 1.0, as in fio".to_owned()),
+                1.0 => Err("the exponent of zipf must not be 1.0, as in fio".to_owned()),
                 exponent if exponent > 0.0 => Ok(FileService::Zipf(exponent)),
                 _ => Err("the exponent of zipf must be above 0".to_owned()),
             },
