@@ -205,6 +205,32 @@ pub fn write_back(fd: impl AsFd, offset: u64, len: u64, wait: bool) -> io::Resul
     system::write_back(fd.as_fd(), offset, len, wait)
 }
 
+/// `sync_file_range` of a span: waits for writes under way, begins to write, waits for the end, as each of the three
+/// says.
+///
+/// # Errors
+/// As `sync_file_range`; `Unsupported` on macOS.
+pub fn sync_range(fd: impl AsFd, offset: u64, len: u64, before_write_after: [bool; 3]) -> io::Result<()> {
+    system::sync_range(fd.as_fd(), offset, len, before_write_after)
+}
+
+/// `syncfs`: the whole file system that the file is on. macOS has no such call: all file systems there are told to
+/// write.
+///
+/// # Errors
+/// As `syncfs`.
+pub fn sync_file_system(fd: impl AsFd) -> io::Result<()> {
+    system::sync_file_system(fd.as_fd())
+}
+
+/// Tells how long data written to the file will live: a number of linux/fcntl.h, `RWH_WRITE_LIFE_NONE` being 1.
+///
+/// # Errors
+/// `EINVAL` where the file system does not know it; `Unsupported` on macOS.
+pub fn hint_write_life(fd: impl AsFd, life: u64) -> io::Result<()> {
+    system::hint_write_life(fd.as_fd(), life)
+}
+
 /// As [`sync`], without the metadata that is not needed to read the data back. macOS: the same as [`sync`].
 ///
 /// # Errors
@@ -307,6 +333,15 @@ pub fn file_system_name(fd: impl AsFd) -> io::Result<String> {
 /// As `fstatvfs`.
 pub fn free_bytes(fd: impl AsFd) -> io::Result<u64> {
     let stat = rustix::fs::fstatvfs(fd)?;
+    Ok(stat.f_bavail * stat.f_frsize)
+}
+
+/// As [`free_bytes`], of the file system at a path.
+///
+/// # Errors
+/// As `statvfs`.
+pub fn free_bytes_at(path: &Path) -> io::Result<u64> {
+    let stat = rustix::fs::statvfs(path)?;
     Ok(stat.f_bavail * stat.f_frsize)
 }
 

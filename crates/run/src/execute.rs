@@ -20,7 +20,7 @@ use crate::flow::Flows;
 use crate::gate::Gate;
 use crate::group::Group;
 use crate::helpers::HelperThreads;
-use crate::layout::{LayoutNeed, Making, layout_need};
+use crate::layout::{LayoutNeed, Making, layout_need, missing_folder};
 use crate::live::{Live, State};
 use crate::plan::{Plan, WorkerPlan};
 use crate::progress::{Progress, Rates};
@@ -201,6 +201,11 @@ impl<'a> Run<'a> {
                 continue;
             }
             let (files, total_bytes) = (need.files.len(), need.total_bytes);
+            if let Some(folder) = missing_folder(worker, &need) {
+                let text = format!("the folder {} did not exist and was made for the job's files", folder.display());
+                let job = Some(worker.job.name.clone());
+                self.context.notes.push(Note { code: "folder-made".into(), job, text });
+            }
             sink.event(Event::Layout { job: &worker.job.name, files, total_bytes });
             if let Err(error) = self.lay_out_worker(worker, need, sink) {
                 self.fault(index, error);

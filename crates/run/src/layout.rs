@@ -155,8 +155,17 @@ fn lay_out_file(
     made
 }
 
+/// The first folder that this layout will make.
+pub(crate) fn missing_folder<'a>(plan: &'a WorkerPlan, need: &LayoutNeed) -> Option<&'a Path> {
+    let mut last = None;
+    let folders = need.files.iter().filter_map(|&index| plan.files[index].path.parent());
+    // Files of one folder mostly follow each other: one look for all of them.
+    let mut folders = folders.filter(|folder| !folder.as_os_str().is_empty() && last.replace(*folder) != Some(*folder));
+    folders.find(|folder| !folder.exists())
+}
+
 /// fio makes missing folders of a file's name, for their owner only.
-fn make_parents(job: &Job, path: &Path) -> Result<(), RunError> {
+pub(crate) fn make_parents(job: &Job, path: &Path) -> Result<(), RunError> {
     let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists()) else {
         return Ok(());
     };

@@ -158,6 +158,8 @@ pub fn plan(
                 .to_string(),
         ));
     }
+    // Many jobs and files want many descriptors.
+    iostrata_os::host::raise_open_files_limit();
     if errors.is_empty() { Ok(plan) } else { Err(Refused { plan, errors }) }
 }
 

@@ -175,6 +175,7 @@ fn region(
         (Some(device), Some(file)) => Some(device.min(file)),
         (fixed, file) => fixed.or(file),
     };
+    let start = if job.append && fixed_bytes.is_none() { start.saturating_add(present.bytes) } else { start };
     let length = match (asked_bytes, end_bytes) {
         (Some(asked), Some(end)) => asked.min(end.saturating_sub(start)),
         (Some(asked), None) => asked,

@@ -6,6 +6,7 @@ mod values;
 
 pub use values::*;
 
+pub use crate::durable::{RangeSync, WriteHint};
 pub use crate::pace::{LatencySearch, RateProcess, SteadyCriterion, SteadyMeasure, SteadyState, ThinkCount};
 pub use crate::process::*;
 pub use crate::service::FileService;
@@ -530,6 +531,14 @@ pub struct Job {
     pub fsync_every: u32,
     /// `fdatasync`: after this many writes (0 = never).
     pub fdatasync_every: u32,
+    /// `file_append`: the job begins where the file ends.
+    pub append: bool,
+    /// `write_hint`.
+    pub write_hint: WriteHint,
+    /// `sync_file_range`.
+    pub range_sync: RangeSync,
+    /// `end_syncfs`.
+    pub end_syncfs: bool,
     /// `end_fsync`.
     pub end_fsync: bool,
     /// `fsync_on_close`.

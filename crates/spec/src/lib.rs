@@ -7,6 +7,7 @@ mod cli;
 mod cli_options;
 mod docs;
 mod draft;
+mod durable;
 pub mod engines;
 mod grammar;
 mod help;

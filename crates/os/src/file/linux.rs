@@ -103,9 +103,27 @@ pub(super) fn advise(fd: BorrowedFd<'_>, offset: u64, len: u64, advice: Advice) 
     Ok(rustix::fs::fadvise(fd, offset, NonZeroU64::new(len), advice)?)
 }
 
+pub(super) fn sync_file_system(fd: BorrowedFd<'_>) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(fd)?)
+}
+
+pub(super) fn hint_write_life(fd: BorrowedFd<'_>, life: u64) -> io::Result<()> {
+    /// `F_SET_RW_HINT` of linux/fcntl.h.
+    const F_SET_RW_HINT: libc::c_int = 1024 + 12;
+    // SAFETY: an open descriptor; the call reads one u64, which outlives it.
+    match unsafe { libc::fcntl(fd.as_raw_fd(), F_SET_RW_HINT, &raw const life) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 pub(super) fn write_back(fd: BorrowedFd<'_>, offset: u64, len: u64, wait: bool) -> io::Result<()> {
-    let waiting = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-    let flags = libc::SYNC_FILE_RANGE_WRITE | if wait { waiting } else { 0 };
+    sync_range(fd, offset, len, [wait, true, wait])
+}
+
+pub(super) fn sync_range(fd: BorrowedFd<'_>, offset: u64, len: u64, before_write_after: [bool; 3]) -> io::Result<()> {
+    let flags = [libc::SYNC_FILE_RANGE_WAIT_BEFORE, libc::SYNC_FILE_RANGE_WRITE, libc::SYNC_FILE_RANGE_WAIT_AFTER];
+    let flags = flags.into_iter().zip(before_write_after).filter(|(_, on)| *on).fold(0, |all, (flag, _)| all | flag);
     // SAFETY: an open descriptor and plain integers.
     match unsafe { libc::sync_file_range(fd.as_raw_fd(), offset as i64, len as i64, flags) } {
         0 => Ok(()),

@@ -108,6 +108,19 @@ pub(super) fn data_sync(fd: BorrowedFd<'_>) -> io::Result<()> {
     sync(fd)
 }
 
+pub(super) fn sync_file_system(_fd: BorrowedFd<'_>) -> io::Result<()> {
+    rustix::fs::sync();
+    Ok(())
+}
+
+pub(super) fn hint_write_life(_fd: BorrowedFd<'_>, _life: u64) -> io::Result<()> {
+    Err(unsupported("macOS takes no hint on the life of written data"))
+}
+
+pub(super) fn sync_range(_fd: BorrowedFd<'_>, _offset: u64, _len: u64, _flags: [bool; 3]) -> io::Result<()> {
+    Err(unsupported("macOS has no sync_file_range"))
+}
+
 pub(super) fn write_back(_fd: BorrowedFd<'_>, _offset: u64, _len: u64, _wait: bool) -> io::Result<()> {
     Ok(())
 }

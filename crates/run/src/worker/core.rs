@@ -10,6 +10,7 @@ use iostrata_result::series::IoRecord;
 use iostrata_spec::{ErrorKind, Job, ThinkCount};
 
 use super::checks::Held;
+use super::durable::RangeSpan;
 use super::feed::{Dry, Feed, Planned};
 use super::files::OpenFiles;
 use super::think::Thinking;
@@ -117,6 +118,8 @@ pub(super) struct Core<'a, C: Clock> {
     /// The thread's figures when measuring began.
     pub(super) usage_start: Usage,
     pub(super) stopping: bool,
+    /// Spans for `sync_file_range`.
+    pub(super) range_sync: RangeSpan,
 }
 
 impl<C: Clock> Core<'_, C> {
@@ -294,6 +297,9 @@ impl<C: Clock> Core<'_, C> {
                 paced.issue_lag.record(slot.start_ns.saturating_sub(slot.due_ns));
             }
         }
+        if self.range_sync.every > 0 && direction == Direction::Write {
+            self.sync_range(slot);
+        }
         if let Some(log) = &mut self.log {
             log.io(record(slot, direction, now_ns));
         }
@@ -301,6 +307,14 @@ impl<C: Clock> Core<'_, C> {
             self.too_slow(&slot.io, direction, lat_ns);
         }
         Outcome::Done
+    }
+
+    /// `sync_file_range` after enough writes: over what they reached.
+    #[cold]
+    fn sync_range(&mut self, slot: &Slot) {
+        if let Err(error) = self.range_sync.note(&slot.io, slot.asked_len, &self.files) {
+            self.error.get_or_insert_with(|| RunError::system(self.job, None, "sync_file_range", &error));
+        }
     }
 
     /// Logs begin with measuring.

@@ -10,6 +10,7 @@ use iostrata_engine::{FileId, FileTable, Io, Op};
 use iostrata_os::file::{self, Advice};
 use iostrata_spec::{FadviseHint, Job, SyncFlag};
 
+use super::durable::hint_life;
 use crate::error::RunError;
 use crate::live::Live;
 use crate::plan::WorkerPlan;
@@ -57,6 +58,8 @@ impl OpenFiles {
                 open.drop_cache();
             }
             open.hint(job);
+            hint_life(&open.fd, job.write_hint)
+                .map_err(|error| RunError::system(job, Some(&file.path), "write_hint for", &error))?;
             files.files.push(open);
         }
         Ok(files)
@@ -97,6 +100,11 @@ impl OpenFiles {
     pub(super) fn direct_mismatch(&self, file: FileId, unit_bytes: u64, memory_bytes: u64) -> Option<String> {
         let facts = file::facts(&self.files.get((file as usize).checked_sub(self.first)?)?.fd).ok()?;
         iostrata_device::direct_mismatch(&facts, unit_bytes, memory_bytes)
+    }
+
+    /// The descriptor of a file that is open.
+    pub(super) fn descriptor(&self, file: FileId) -> Option<&OwnedFd> {
+        Some(&self.files.get((file as usize).checked_sub(self.first)?)?.fd)
     }
 
     /// How many are open.

@@ -3,6 +3,7 @@
 mod async_loop;
 mod checks;
 mod core;
+mod durable;
 mod feed;
 mod files;
 mod hooks;
@@ -31,6 +32,7 @@ use iostrata_spec::{Job, Seed, ZoneMode};
 
 use self::async_loop::{AsyncLoop, BatchRules};
 use self::core::{Core, PassEnd};
+use self::durable::RangeSpan;
 use self::feed::{Feed, FeedLimits};
 use self::files::OpenFiles;
 use self::think::Thinking;
@@ -49,6 +51,9 @@ use crate::pace::Pacer;
 use crate::plan::WorkerPlan;
 use crate::recorder::{LogSender, Recorder};
 use crate::verify::Verifier;
+
+/// A worker's stack: it uses some kilobytes of it, and there may be ten thousand workers.
+const STACK_BYTES: usize = 512 << 10;
 
 /// How long a worker may try to cancel what is in flight once it is given up.
 const CANCEL_NS: u64 = 400_000_000;
@@ -88,7 +93,11 @@ pub(crate) struct Birth {
 pub(crate) fn spawn(birth: Birth) -> std::io::Result<()> {
     let job = &birth.plan.job;
     let name: String = job.process.thread_name.as_ref().unwrap_or(&job.name).chars().take(15).collect();
-    std::thread::Builder::new().name(name.replace('\0', "")).spawn(move || live_and_end(birth)).map(drop)
+    std::thread::Builder::new()
+        .name(name.replace('\0', ""))
+        .stack_size(STACK_BYTES)
+        .spawn(move || live_and_end(birth))
+        .map(drop)
 }
 
 /// The whole life of the thread; a panic becomes the job's error.
@@ -213,6 +222,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
         thinking: Thinking::of(job),
         usage_start: thread_usage(),
         stopping: false,
+        range_sync: RangeSpan::new(job.range_sync),
     };
     if !ramps {
         core.begin_log(start_ns);
@@ -405,6 +415,9 @@ fn attach(
 
 /// The syncs of `end_fsync` and `fsync_on_close`: both come at the end of each pass, as in fio.
 fn sync_at_end(job: &Job, plan: &WorkerPlan, live: &Live, files: &OpenFiles) -> Result<(), RunError> {
+    if job.end_syncfs && job.workload.writes {
+        durable::sync_file_systems(plan, files)?;
+    }
     if !(job.end_fsync || job.fsync_on_close) || !job.workload.writes {
         return Ok(());
     }

@@ -1,13 +1,22 @@
 //! Files and their layout.
 
 use super::MAX32;
-use crate::job::{FadviseHint, Fallocate, SyncFlag};
+use crate::job::{FadviseHint, Fallocate, RangeSync, SyncFlag, WriteHint};
 use crate::table::{Category, OptionSpec, Status};
 use crate::value::{Kind, Value};
 
 const fn row(name: &'static str, kind: Kind, summary: &'static str, doc: &'static str) -> OptionSpec {
     OptionSpec::new(name, kind, Category::Files, summary, doc)
 }
+
+/// Words of `write_hint`.
+const WRITE_HINTS: &[(&str, WriteHint)] = &[
+    ("none", WriteHint::None),
+    ("short", WriteHint::Short),
+    ("medium", WriteHint::Medium),
+    ("long", WriteHint::Long),
+    ("extreme", WriteHint::Extreme),
+];
 
 pub(super) static OPTIONS: &[OptionSpec] = &[
     row(
@@ -92,7 +101,9 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
             },
             |d| d.job.file_size.map(|(low, high)| Value::Range(low, high)),
         )),
-    row("file_append", Kind::Bool, "begin at the end of the file", "The size grows.").default("0").harmless(&["0"]),
+    row("file_append", Kind::Bool, "begin at the end of the file", "The size grows.")
+        .default("0")
+        .access(flag!(job.append)),
     row(
         "size",
         Kind::Share,
@@ -248,10 +259,22 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         Kind::Choice(words!["none": "none", "short": "soon overwritten", "medium": "later",
         "long": "much later", "extreme": "hardly ever"]),
         "how long written data will live",
-        "For devices that sort it.",
+        "For devices that sort it; said of each file when it is opened. `none` says that nothing is known.",
     )
     .linux_only()
-    .harmless(&["none"]),
+    .access((
+        |d, v| {
+            if let Value::Choice(word) = v
+                && let Some((_, hint)) = WRITE_HINTS.iter().find(|(known, _)| *known == word)
+            {
+                d.job.write_hint = *hint
+            }
+        },
+        |d| {
+            let hint = d.job.write_hint;
+            WRITE_HINTS.iter().find(|(_, known)| *known == hint).map(|(word, _)| Value::Choice(word))
+        },
+    )),
     row(
         "fsync",
         Kind::Int { min: 0, max: MAX32 },
@@ -278,9 +301,18 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         Kind::Words(words!["wait_before": "wait for writes under way", "write": "start writing",
         "wait_after": "wait for the end"]),
         "sync_file_range after this many writes",
-        "`flags:N`.",
+        "`flags:N`: after every N writes, on the span of a file that they reached over. Without a number never, as in \
+        fio. It is counted nowhere and waits in the job's own thread.",
     )
-    .linux_only(),
+    .linux_only()
+    .access((
+        |d, v| {
+            if let Value::Text(text) = v {
+                d.job.range_sync = RangeSync::from_text(&text)
+            }
+        },
+        |d| d.job.range_sync.text().map(Value::Text),
+    )),
     row("end_fsync", Kind::Bool, "flush files at the job's end", "The time is the job's.")
         .default("0")
         .access(flag!(job.end_fsync)),
@@ -290,5 +322,5 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     row("end_syncfs", Kind::Bool, "flush the file system at the job's end", "`syncfs`.")
         .linux_only()
         .default("0")
-        .harmless(&["0"]),
+        .access(flag!(job.end_syncfs)),
 ];

@@ -82,6 +82,12 @@ const CASES: &[(&str, &[&str], Check)] = &[
     ("sync", &["--sync=dsync"], |j| j.sync_flag == SyncFlag::DataSync),
     ("fsync", &["--fsync=5"], |j| j.fsync_every == 5),
     ("fdatasync", &["--fdatasync=6"], |j| j.fdatasync_every == 6),
+    ("file_append", &["--file_append=1"], |j| j.append),
+    ("write_hint", &["--write_hint=long"], |j| j.write_hint == WriteHint::Long),
+    ("sync_file_range", &["--sync_file_range=wait_before,write:8"], |j| {
+        j.range_sync == RangeSync { wait_before: true, write: true, wait_after: false, every: 8 }
+    }),
+    ("end_syncfs", &["--end_syncfs=1"], |j| j.end_syncfs),
     ("end_fsync", &["--end_fsync=1"], |j| j.end_fsync),
     ("fsync_on_close", &["--fsync_on_close=1"], |j| j.fsync_on_close),
     ("rw", &["--rw=randrw:8"], |j| {
