@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use iostrata_testkit::compare::{close, differences};
 use iostrata_testkit::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
+use iostrata_testkit::lines_data::DATA;
 use iostrata_testkit::lines_files::SERVICE;
 use iostrata_testkit::lines_process;
 use iostrata_testkit::lines_time::{LIMITED, PACED};
@@ -104,6 +105,11 @@ fn errors_orders_and_rights_are_fios() {
 #[test]
 fn the_end_of_a_job_takes_along_whom_it_takes_along_in_fio() {
     try_all(lines_process::TIMED);
+}
+
+#[test]
+fn what_is_written_changes_nothing_in_how_much_is() {
+    try_all(DATA);
 }
 
 #[test]
