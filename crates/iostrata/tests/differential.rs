@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use iostrata_testkit::compare::{close, differences};
 use iostrata_testkit::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
+use iostrata_testkit::lines_data::DATA;
 use iostrata_testkit::lines_files::{SERVICE, SHAPES};
 use iostrata_testkit::lines_process;
 use iostrata_testkit::lines_shape;
@@ -111,6 +112,11 @@ fn the_end_of_a_job_takes_along_whom_it_takes_along_in_fio() {
 #[test]
 fn drawn_sizes_laws_and_zones_move_what_fio_moves() {
     try_all(lines_shape::SHAPES);
+}
+
+#[test]
+fn what_is_written_changes_nothing_in_how_much_is() {
+    try_all(DATA);
 }
 
 #[test]

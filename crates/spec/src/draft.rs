@@ -41,7 +41,18 @@ impl Default for Draft {
 
 impl Default for Buffers {
     fn default() -> Self {
-        Buffers { zero: false, refill: false, scramble: true }
+        Buffers {
+            zero: false,
+            refill: false,
+            scramble: true,
+            pattern: None,
+            compress_percent: 0,
+            compress_chunk_bytes: 512,
+            dedupe_percent: None,
+            dedupe_mode: DedupeMode::Repeat,
+            dedupe_set_percent: 5,
+            dedupe_global: false,
+        }
     }
 }
 

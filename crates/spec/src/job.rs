@@ -287,10 +287,34 @@ pub struct Measure {
 pub struct Buffers {
     /// `zero_buffers`.
     pub zero: bool,
-    /// `refill_buffers`.
+    /// `refill_buffers`; what compresses or repeats is made anew for each write unless this was switched off.
     pub refill: bool,
     /// `scramble_buffers`.
     pub scramble: bool,
+    /// `buffer_pattern`.
+    pub pattern: Option<Pattern>,
+    /// `buffer_compress_percentage`: so much of each chunk is no random data.
+    pub compress_percent: u32,
+    /// `buffer_compress_chunk`, bytes.
+    pub compress_chunk_bytes: u64,
+    /// `dedupe_percentage`: so many of a hundred blocks repeat data; also 0 asks for new data in all others.
+    pub dedupe_percent: Option<u32>,
+    /// `dedupe_mode`.
+    pub dedupe_mode: DedupeMode,
+    /// `dedupe_working_set_percentage`: of the job's size.
+    pub dedupe_set_percent: u32,
+    /// `dedupe_global`: jobs take what they repeat from one set.
+    pub dedupe_global: bool,
+}
+
+/// `dedupe_mode=`: which data a write repeats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DedupeMode {
+    /// That of the write before.
+    #[default]
+    Repeat,
+    /// One of a set.
+    WorkingSet,
 }
 
 /// `log_window_value=`: what a window of a log shows.

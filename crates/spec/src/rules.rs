@@ -29,6 +29,7 @@ pub(crate) fn finish(built: Built, declared: &Spot, settings: Settings, report: 
     rules.seeds();
     rules.process();
     rules.checks();
+    rules.buffers();
     let words = std::mem::take(&mut rules.built.words);
     Job { words, ..rules.built.draft.job }
 }
@@ -180,6 +181,14 @@ impl Rules<'_> {
             let message = format!("{name} has no effect: the job does not mix reads and writes");
             self.say(Severity::Warning, &[name], &message, "mixed jobs have `rw=rw` or `rw=randrw`");
         }
+    }
+
+    /// Data that compresses or repeats so much in one write alone would repeat fully in the next.
+    fn buffers(&mut self) {
+        let refill_given = self.given("refill_buffers");
+        let buffers = &mut self.built.draft.job.buffers;
+        let shaped = buffers.compress_percent > 0 || buffers.dedupe_percent.is_some();
+        buffers.refill |= shaped && !refill_given;
     }
 
     fn seeds(&mut self) {

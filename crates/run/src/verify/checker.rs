@@ -268,7 +268,8 @@ pub(super) fn method(plan: &WorkerPlan) -> VerifyMethod {
 
 /// Whether the data of a job's writes come from the seeds in their headers.
 fn makes_data(job: &Job) -> bool {
-    job.buffers.refill
+    let buffers = &job.buffers;
+    buffers.refill && buffers.compress_percent == 0 && buffers.dedupe_percent.is_none() && buffers.pattern.is_none()
 }
 
 fn no_header(fault: NoHeader) -> String {

@@ -38,7 +38,7 @@ use self::files::OpenFiles;
 use self::think::Thinking;
 use self::timeline::Timeline;
 use self::watch::Watch;
-use crate::buffers::BufferMaker;
+use crate::buffers::{BufferFacts, BufferMaker};
 use crate::clock::{Clock, RealClock, VirtualClock};
 use crate::error::RunError;
 use crate::flow::FlowShare;
@@ -174,7 +174,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     ending.depth_granted = granted.depth;
     live.open_files.store(open_files.len() as u32, Relaxed);
     let streams = Streams::new(plan.seed, u64::from(plan.thread_number));
-    let mut buffers = BufferMaker::new(&job.buffers, streams.buffers);
+    let mut buffers = BufferMaker::new(&job.buffers, &buffer_facts(plan, &streams));
     for slot in 0..arena.slots() {
         arena.with_bytes(slot, |bytes| buffers.prepare(bytes));
     }
@@ -471,6 +471,15 @@ fn make_arena(plan: &WorkerPlan, depth: u32) -> Result<Arc<SlotArena>, RunError>
         let what = format!("getting {depth} buffers of {bytes} bytes");
         RunError::system(job, None, &what, &error)
     })
+}
+
+fn buffer_facts(plan: &WorkerPlan, streams: &Streams) -> BufferFacts {
+    BufferFacts {
+        seed: streams.buffers,
+        common_seed: plan.seed,
+        block_bytes: plan.job.block_size.write,
+        job_bytes: plan.io_bytes,
+    }
 }
 
 fn make_feed(plan: &WorkerPlan, streams: &Streams) -> Feed {

@@ -1,7 +1,8 @@
 //! Memory, and what is written.
 
 use super::MAX32;
-use crate::table::{Category, OptionSpec};
+use crate::job::DedupeMode;
+use crate::table::{Category, OptionSpec, Status};
 use crate::value::Kind;
 
 const fn row(name: &'static str, kind: Kind, summary: &'static str, doc: &'static str) -> OptionSpec {
@@ -51,14 +52,35 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "buffer_pattern",
         Kind::Pattern { offsets: false },
         "pattern to write",
-        "Text in double quotes, a file in single quotes, numbers, \
-        or several of them.",
-    ),
-    row("buffer_compress_percentage", Kind::Int { min: 0, max: 100 }, "how compressible the data is", "Percent.")
-        .harmless(&["0"]),
-    row("buffer_compress_chunk", Kind::Bytes { min: 1, max: 1 << 40 }, "unit of compressible data", "Bytes.")
-        .default("512"),
-    row("dedupe_percentage", Kind::Int { min: 0, max: 100 }, "share of repeated blocks", "Percent.").harmless(&["0"]),
+        "Text in double quotes, a file in single quotes, numbers, or several of them. Each write begins with the \
+        pattern's first byte. With `buffer_compress_percentage` it stands where zeroes would.",
+    )
+    .access(plain!(some Pattern, job.buffers.pattern)),
+    row(
+        "buffer_compress_percentage",
+        Kind::Int { min: 0, max: 100 },
+        "how compressible the data is",
+        "So much of each `buffer_compress_chunk` is zeroes or `buffer_pattern`; the rest is new random data in every \
+        write. It goes before `zero_buffers`.",
+    )
+    .default("0")
+    .access(int!(job.buffers.compress_percent)),
+    row(
+        "buffer_compress_chunk",
+        Kind::Bytes { min: 1, max: 1 << 40 },
+        "unit of compressible data",
+        "A write that is shorter is one chunk.",
+    )
+    .default("512")
+    .access(plain!(Bytes, job.buffers.compress_chunk_bytes)),
+    row(
+        "dedupe_percentage",
+        Kind::Int { min: 0, max: 100 },
+        "share of repeated blocks",
+        "So many blocks of a hundred repeat data that was written before; all others are new random data. A block has \
+        the smallest size that the job writes. `buffer_pattern` makes all of them equal.",
+    )
+    .access(int!(some job.buffers.dedupe_percent)),
     row(
         "dedupe_mode",
         Kind::Choice(words!["repeat": "the last block", "working_set": "one of a set"]),
@@ -66,17 +88,19 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "With `dedupe_percentage`.",
     )
     .default("repeat")
-    .harmless(&["repeat"]),
+    .access(choice!(job.buffers.dedupe_mode, "repeat" => DedupeMode::Repeat, "working_set" => DedupeMode::WorkingSet)),
     row(
         "dedupe_working_set_percentage",
         Kind::Int { min: 0, max: 100 },
         "size of the set of repeated blocks",
-        "Percent of `size`.",
+        "Percent of the bytes that the job moves, at least one block.",
     )
-    .default("5"),
+    .default("5")
+    .access(int!(job.buffers.dedupe_set_percent)),
     row("dedupe_global", Kind::Bool, "one set for all jobs", "With `dedupe_mode=working_set`.")
         .default("0")
-        .harmless(&["0"]),
+        .status(Status::Differs("a job takes from as much of the common set as its own would have, not from all of it"))
+        .access(flag!(job.buffers.dedupe_global)),
     row("gpu_dev_id", Kind::Int { min: 0, max: MAX32 }, "GPU whose memory is used", "With `mem=cudamalloc`.")
         .default("0")
         .harmless(&["0"]),

@@ -166,6 +166,17 @@ const CASES: &[(&str, &[&str], Check)] = &[
     ("zero_buffers", &["--zero_buffers"], |j| j.buffers.zero),
     ("refill_buffers", &["--refill_buffers"], |j| j.buffers.refill),
     ("scramble_buffers", &["--scramble_buffers=0"], |j| !j.buffers.scramble),
+    ("buffer_pattern", &["--buffer_pattern=0xdeadbeef"], |j| {
+        j.buffers.pattern.as_ref().is_some_and(|p| p.bytes == [0xde, 0xad, 0xbe, 0xef])
+    }),
+    ("buffer_compress_percentage", &["--buffer_compress_percentage=66"], |j| {
+        j.buffers.compress_percent == 66 && j.buffers.refill
+    }),
+    ("buffer_compress_chunk", &["--buffer_compress_chunk=4k"], |j| j.buffers.compress_chunk_bytes == 4096),
+    ("dedupe_percentage", &["--dedupe_percentage=40"], |j| j.buffers.dedupe_percent == Some(40)),
+    ("dedupe_mode", &["--dedupe_mode=working_set"], |j| j.buffers.dedupe_mode == DedupeMode::WorkingSet),
+    ("dedupe_working_set_percentage", &["--dedupe_working_set_percentage=7"], |j| j.buffers.dedupe_set_percent == 7),
+    ("dedupe_global", &["--dedupe_mode=working_set", "--dedupe_global=1"], |j| j.buffers.dedupe_global),
     ("bwavgtime", &["--bwavgtime=250"], |j| j.measure.bw_window_ms == 250),
     ("iopsavgtime", &["--iopsavgtime=125"], |j| j.measure.iops_window_ms == 125),
     ("clat_percentiles", &["--clat_percentiles=0"], |j| !j.reporting.clat_percentiles),

@@ -1,7 +1,11 @@
 //! The bytes that are written.
 
+mod shaper;
+
 use iostrata_os::fill::{FillState, fill_random, fill_zero};
 use iostrata_spec::job::Buffers;
+
+use self::shaper::Shaper;
 
 /// Pieces that scrambling makes unlike: the smallest unit in which a device looks for equal data.
 const PIECE_BYTES: usize = 512;
@@ -9,16 +13,35 @@ const PIECE_BYTES: usize = 512;
 /// Where in a piece the time is written, two words of 8 bytes.
 const TIME_PLACE: usize = 48;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 enum Kind {
     /// Zeros, always.
     Zero,
+    /// These bytes again and again, from the first in each buffer.
+    Pattern(Vec<u8>),
     /// Random data of the start, again and again.
     Fixed,
     /// Random data of the start, with a few words of each piece changed for each write.
     Scramble,
     /// New random data for each write.
     Refill,
+    /// Data that compresses or repeats as asked, made at the start.
+    ShapedOnce(Box<Shaper>),
+    /// Data that compresses or repeats as asked, new for each write.
+    Shaped(Box<Shaper>),
+}
+
+/// What the contents of buffers depend on beside the options.
+#[derive(Clone, Copy, Debug)]
+pub struct BufferFacts {
+    /// The worker's seed ([`Streams::buffers`](crate::generate::Streams::buffers)).
+    pub seed: u64,
+    /// A seed that all workers of the run have in common.
+    pub common_seed: u64,
+    /// The smallest write, bytes: the unit in which data repeats.
+    pub block_bytes: u64,
+    /// Bytes that the job moves.
+    pub job_bytes: u64,
 }
 
 /// Makes the contents of one worker's buffers.
@@ -29,40 +52,59 @@ pub struct BufferMaker {
 }
 
 impl BufferMaker {
-    /// By the job's options; the data depends on `seed` ([`Streams::buffers`](crate::generate::Streams::buffers)) only.
-    /// `zero` goes before `refill`, `refill` before `scramble`.
-    pub fn new(buffers: &Buffers, seed: u64) -> Self {
-        let kind = match buffers {
-            Buffers { zero: true, .. } => Kind::Zero,
-            Buffers { refill: true, .. } => Kind::Refill,
-            Buffers { scramble: true, .. } => Kind::Scramble,
+    /// By the job's options; the same facts give the same data.
+    ///
+    /// Where options exclude each other fio's order holds: what compresses goes before `buffer_pattern`, which goes
+    /// before what repeats, before `zero_buffers`, before `refill_buffers`, before `scramble_buffers`.
+    pub fn new(buffers: &Buffers, facts: &BufferFacts) -> Self {
+        let shaped = buffers.compress_percent > 0 || buffers.dedupe_percent.is_some();
+        let kind = match (&buffers.pattern, buffers) {
+            (Some(pattern), b) if b.compress_percent == 0 => Kind::Pattern(pattern.bytes.clone()),
+            (_, b) if shaped && b.refill => Kind::Shaped(Box::new(Shaper::new(b, facts))),
+            (_, b) if shaped => Kind::ShapedOnce(Box::new(Shaper::new(b, facts))),
+            (_, Buffers { zero: true, .. }) => Kind::Zero,
+            (_, Buffers { refill: true, .. }) => Kind::Refill,
+            (_, Buffers { scramble: true, .. }) => Kind::Scramble,
             _ => Kind::Fixed,
         };
-        BufferMaker { kind, state: FillState::new(seed) }
+        BufferMaker { kind, state: FillState::new(facts.seed) }
     }
 
     /// Fills a slot once, before the first I/O.
     pub fn prepare(&mut self, bytes: &mut [u8]) {
-        match self.kind {
+        match &mut self.kind {
             Kind::Zero => fill_zero(bytes),
-            Kind::Fixed | Kind::Scramble | Kind::Refill => fill_random(bytes, &mut self.state),
+            Kind::Pattern(pattern) => fill_pattern(bytes, pattern),
+            Kind::ShapedOnce(shaper) => shaper.fill(bytes),
+            Kind::Fixed | Kind::Scramble | Kind::Refill | Kind::Shaped(_) => fill_random(bytes, &mut self.state),
         }
     }
 
     /// Whether [`BufferMaker::for_write`] does anything; a loop may ask once instead of for each I/O.
     #[inline]
     pub fn needs_work_per_io(&self) -> bool {
-        matches!(self.kind, Kind::Scramble | Kind::Refill)
+        matches!(self.kind, Kind::Scramble | Kind::Refill | Kind::Shaped(_))
     }
 
     /// Makes the bytes of one write, to `offset` of its file, at `now_ns` of the run's clock.
     #[inline]
     pub fn for_write(&mut self, bytes: &mut [u8], offset: u64, now_ns: u64) {
-        match self.kind {
-            Kind::Zero | Kind::Fixed => {}
+        match &mut self.kind {
+            Kind::Zero | Kind::Fixed | Kind::Pattern(_) | Kind::ShapedOnce(_) => {}
             Kind::Scramble => scramble(bytes, offset, now_ns),
             Kind::Refill => fill_random(bytes, &mut self.state),
+            Kind::Shaped(shaper) => shaper.fill(bytes),
         }
+    }
+}
+
+/// Repeats `pattern` from its first byte; zeroes if it is empty.
+fn fill_pattern(bytes: &mut [u8], pattern: &[u8]) {
+    if pattern.is_empty() {
+        return fill_zero(bytes);
+    }
+    for piece in bytes.chunks_mut(pattern.len()) {
+        piece.copy_from_slice(&pattern[..piece.len()]);
     }
 }
 
@@ -86,10 +128,16 @@ fn scramble(bytes: &mut [u8], offset: u64, now_ns: u64) {
 mod tests {
     use std::collections::HashSet;
 
+    use iostrata_spec::job::Pattern;
+
     use super::*;
 
+    fn facts(seed: u64) -> BufferFacts {
+        BufferFacts { seed, common_seed: 1, block_bytes: 4096, job_bytes: 1 << 20 }
+    }
+
     fn maker(zero: bool, refill: bool, scramble: bool) -> BufferMaker {
-        BufferMaker::new(&Buffers { zero, refill, scramble }, 11)
+        BufferMaker::new(&Buffers { zero, refill, scramble, ..Buffers::default() }, &facts(11))
     }
 
     /// What `writes` writes of 4 KiB put on the disk, each from the same slot.
@@ -166,11 +214,32 @@ mod tests {
 
     #[test]
     fn workers_write_different_data() {
-        let buffers = Buffers { zero: false, refill: false, scramble: false };
+        let buffers = Buffers { scramble: false, ..Buffers::default() };
         let mut slots = [[0u8; 512]; 2];
         for (seed, slot) in slots.iter_mut().enumerate() {
-            BufferMaker::new(&buffers, seed as u64).prepare(slot);
+            BufferMaker::new(&buffers, &facts(seed as u64)).prepare(slot);
         }
         assert_ne!(slots[0], slots[1]);
+    }
+
+    #[test]
+    fn a_pattern_begins_anew_in_each_buffer_and_stays() {
+        let pattern = Pattern { bytes: b"abc".to_vec(), offsets: Vec::new() };
+        let asked = Buffers { pattern: Some(pattern), refill: true, zero: true, ..Buffers::default() };
+        let mut maker = BufferMaker::new(&asked, &facts(11));
+        assert!(!maker.needs_work_per_io());
+        let writes = written(&mut maker, &[(0, 0), (4096, 1)]);
+        assert_eq!((&writes[0][..7], &writes[0][4092..]), (&b"abcabca"[..], &b"abca"[..]));
+        assert_eq!(writes[0], writes[1]);
+    }
+
+    #[test]
+    fn what_compresses_without_refill_is_made_once() {
+        let asked = Buffers { compress_percent: 50, refill: false, ..Buffers::default() };
+        let mut maker = BufferMaker::new(&asked, &facts(11));
+        assert!(!maker.needs_work_per_io());
+        let writes = written(&mut maker, &[(0, 0), (4096, 1)]);
+        assert_eq!(writes[0], writes[1]);
+        assert!(writes[0].chunks(512).all(|chunk| chunk[256..] == [0; 256] && chunk[..256] != [0; 256]));
     }
 }
