@@ -26,7 +26,6 @@ fn appending_hints_and_syncs_of_ranges_do_what_fio_does() {
         "--rw=read --filename=data --file_append=1 --size=4k",
         "--rw=write --size=64k --write_hint=short",
         "--rw=write --size=64k --sync_file_range=wait_before,write:3 --fsync=5",
-        "--rw=write --size=64k --sync_file_range=write",
     ] {
         let words: Vec<&str> = ["--name=j"].into_iter().chain(line.split_whitespace()).collect();
         let both = [fio.as_path(), std::path::Path::new(iostrata())].map(|program| {

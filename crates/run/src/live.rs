@@ -5,6 +5,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use iostrata_engine::{FileId, Io};
 use iostrata_os::thread::{Usage, Waker};
+use iostrata_spec::RangeSync;
 use iostrata_stats::{LiveBuckets, LiveCounter, LiveLatency, LiveMoments, SeqLock};
 
 use crate::error::RunError;
@@ -197,7 +198,9 @@ impl Live {
                 direction(workload.writes),
                 direction(workload.trims),
             ],
-            sync: LiveLatency::new(job.fsync_every > 0 || job.fdatasync_every > 0),
+            sync: LiveLatency::new(
+                job.fsync_every > 0 || job.fdatasync_every > 0 || job.range_sync != RangeSync::default(),
+            ),
             sync_ios: LiveCounter::default(),
             depth_counts: Default::default(),
             submit_counts: Default::default(),
