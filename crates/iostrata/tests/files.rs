@@ -8,7 +8,7 @@ use iostrata_testkit::{Folder, fio, iostrata, measure};
 
 /// A missing folder in a file's name is made without a word. Here a note says so.
 #[test]
-fn bug_b138() {
+fn a_folder_that_layout_makes_is_named() {
     let folder = Folder::new("files");
     let words = ["--name=t", "--filename=nosuchdir/f", "--rw=write", "--size=64k"];
     let outcome = measure(iostrata(), &words, folder.path());

@@ -212,7 +212,7 @@ fn in_the_end_any_of_them_ends_the_process() {
     }
 }
 
-/// Under `nohup` SIGHUP stays ignored; a writer to a closed pipe gets an error and lives; SIGUSR1 keeps its meaning.
+/// Under `nohup` SIGHUP stays ignored; a writer to a closed pipe gets an error and lives; SIGUSR2 keeps its meaning.
 #[test]
 fn other_signals_are_as_they_were() {
     if is_child() {
@@ -223,8 +223,8 @@ fn other_signals_are_as_they_were() {
         drop(reader);
         assert_eq!(writer.write(b"x").unwrap_err().kind(), io::ErrorKind::BrokenPipe);
         say("alive");
-        kill_process(rustix::process::getpid(), Signal::USR1).unwrap();
-        unreachable!("SIGUSR1 ends a process that does not handle it");
+        kill_process(rustix::process::getpid(), Signal::USR2).unwrap();
+        unreachable!("SIGUSR2 ends a process that does not handle it");
     }
     use std::os::unix::process::ExitStatusExt;
     let mut command = Command::new("sh");
@@ -235,5 +235,5 @@ fn other_signals_are_as_they_were() {
     let lines = BufReader::new(child.stdout.take().unwrap());
     let mut player = Player { child, lines };
     assert_eq!(player.hear(), "alive");
-    assert_eq!(player.ends().signal(), Some(libc::SIGUSR1));
+    assert_eq!(player.ends().signal(), Some(libc::SIGUSR2));
 }

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+mod logs;
 mod values;
 
+pub use logs::*;
 pub use values::*;
 
 pub use crate::durable::{RangeSync, WriteHint};
@@ -317,79 +319,6 @@ pub enum DedupeMode {
     WorkingSet,
 }
 
-/// `log_window_value=`: what a window of a log shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WindowValue {
-    /// The mean.
-    #[default]
-    Mean,
-    /// The largest.
-    Largest,
-    /// Both, in this order.
-    Both,
-}
-
-/// Logs over time. A log is written where its name has a beginning; an empty one stands for the job's name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Logs {
-    /// `write_bw_log`.
-    pub bandwidth: Option<String>,
-    /// `write_iops_log`.
-    pub iops: Option<String>,
-    /// `write_lat_log`: submission, completion and total latency.
-    pub latency: Option<String>,
-    /// `write_hist_log`.
-    pub histogram: Option<String>,
-    /// `log_avg_msec`: length of a window, milliseconds; 0 logs every I/O.
-    pub window_ms: u32,
-    /// `log_window_value`.
-    pub window_value: WindowValue,
-    /// `log_hist_msec`: length of a histogram's window, milliseconds; 0 writes none.
-    pub histogram_window_ms: u32,
-    /// `log_hist_coarseness`: 2 to this power bins are joined.
-    pub coarseness: u32,
-    /// `log_offset`: a column with offsets.
-    pub offset: bool,
-    /// `log_prio`: the whole I/O priority in the last column.
-    pub prio: bool,
-    /// `log_issue_time`: a column with the time of issue.
-    pub issue_time: bool,
-    /// `log_alternate_epoch`: times are those of a clock, not since the start.
-    pub clock_time: bool,
-    /// `log_alternate_epoch_clock_id`: which clock.
-    pub clock_id: i32,
-    /// `per_job_logs`: a file for each clone, with its number in the name.
-    pub per_job: bool,
-}
-
-impl Default for Logs {
-    fn default() -> Self {
-        Logs {
-            bandwidth: None,
-            iops: None,
-            latency: None,
-            histogram: None,
-            window_ms: 0,
-            window_value: WindowValue::Mean,
-            histogram_window_ms: 0,
-            coarseness: 0,
-            offset: false,
-            prio: false,
-            issue_time: false,
-            clock_time: false,
-            clock_id: 0,
-            per_job: true,
-        }
-    }
-}
-
-impl Logs {
-    /// Whether any log is written.
-    pub fn any(&self) -> bool {
-        [&self.bandwidth, &self.iops, &self.latency, &self.histogram].into_iter().any(Option::is_some)
-    }
-}
-
 /// `option = value` as the person wrote it, for the result and the JSON's `job options`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionWord {
@@ -442,25 +371,8 @@ pub struct Job {
     pub workload: Workload,
     /// `bs`.
     pub block_size: PerDirection<u64>,
-    /// `bsrange` for reads, writes, trims: smallest and largest.
-    pub block_range: [Option<(u64, u64)>; 3],
-    /// `bs_unaligned`.
-    pub unaligned: bool,
-    /// `bssplit` for reads, writes, trims.
-    pub block_split: [Option<Vec<SizeShare>>; 3],
-    /// `ba`: what random offsets are multiples of; the smallest block unless given.
-    pub align: [Option<u64>; 3],
-    /// `percentage_random` for reads, writes, trims: of a random pattern so many I/Os are; the others follow in
-    /// sequence. All of them unless given.
-    pub random_percent: [Option<u64>; 3],
-    /// `random_distribution`.
-    pub distribution: Distribution,
-    /// `rw_sequencer=identical`: I/Os that follow a random offset are at the same offset.
-    pub identical: bool,
-    /// `zonemode`.
-    pub zone_mode: ZoneMode,
-    /// `zonesize`, `zonerange`, `zoneskip`.
-    pub zones: Strided,
+    /// What is not plain about the pattern.
+    pub shape: IoShape,
     /// `rwmixread`, percent.
     pub mix_read_percent: u32,
     /// `iodepth`.
@@ -619,9 +531,9 @@ impl Job {
     /// The block sizes of reads, writes and trims. `bssplit` comes before `bsrange`, that before `bs`, as in fio.
     pub fn block_sizes(&self) -> [BlockSizes; 3] {
         let bytes = self.block_size.to_array();
-        [0, 1, 2].map(|direction| match (&self.block_split[direction], self.block_range[direction]) {
+        [0, 1, 2].map(|direction| match (&self.shape.block_split[direction], self.shape.block_range[direction]) {
             (Some(shares), _) if !shares.is_empty() => BlockSizes::Split(shares.clone()),
-            (_, Some((min, max))) if min < max => BlockSizes::Range { min, max, unaligned: self.unaligned },
+            (_, Some((min, max))) if min < max => BlockSizes::Range { min, max, unaligned: self.shape.unaligned },
             (_, Some((min, _))) => BlockSizes::One(min),
             _ => BlockSizes::One(bytes[direction]),
         })

@@ -138,13 +138,13 @@ impl Rules<'_> {
     }
 
     fn zones(&mut self) {
-        let zone_mode = self.built.draft.job.zone_mode;
-        let no_zone = zone_mode == ZoneMode::Strided && self.built.draft.job.zones.used_bytes == 0;
+        let zone_mode = self.built.draft.job.shape.zone_mode;
+        let no_zone = zone_mode == ZoneMode::Strided && self.built.draft.job.shape.zones.used_bytes == 0;
         if zone_mode == ZoneMode::Zoned {
             let help = "zonemode=strided uses parts of a device that has no zones";
             self.say(Severity::Error, &["zonemode"], "zoned block devices are not carried out yet", help);
         }
-        if zone_mode == ZoneMode::None && self.built.draft.job.zones.used_bytes > 0 {
+        if zone_mode == ZoneMode::None && self.built.draft.job.shape.zones.used_bytes > 0 {
             let help = "add `zonemode=strided`, or leave `zonesize` out";
             self.say(Severity::Error, &["zonesize"], "there are no zones with `zonemode=none`", help);
         }

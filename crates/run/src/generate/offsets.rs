@@ -66,7 +66,7 @@ impl OffsetSpec {
             region_bytes,
             file_bytes,
             block_bytes,
-            align_bytes: job.align.map(Option::unwrap_or_default),
+            align_bytes: job.shape.align.map(Option::unwrap_or_default),
             random: kind.random,
             modifier: kind.modifier,
             no_map: job.no_random_map,

@@ -40,10 +40,13 @@ impl Shape {
     pub fn of(job: &Job) -> Option<Box<Shape>> {
         let shape = Shape {
             sizes: job.block_sizes(),
-            random_percent: job.random_percent.map(|percent| percent.map_or(100, |percent| percent.min(100) as u32)),
-            distribution: job.distribution.clone(),
-            identical: job.identical,
-            strided: (job.zone_mode == ZoneMode::Strided).then_some(job.zones),
+            random_percent: job
+                .shape
+                .random_percent
+                .map(|percent| percent.map_or(100, |percent| percent.min(100) as u32)),
+            distribution: job.shape.distribution.clone(),
+            identical: job.shape.identical,
+            strided: (job.shape.zone_mode == ZoneMode::Strided).then_some(job.shape.zones),
         };
         let one = |(sizes, used): (&BlockSizes, bool)| !used || matches!(sizes, BlockSizes::One(_));
         let plain_sizes = shape.sizes.iter().zip(job.directions()).all(one);

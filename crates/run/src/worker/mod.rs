@@ -487,7 +487,7 @@ fn make_feed(plan: &WorkerPlan, streams: &Streams) -> Feed {
     let offsets = plan.files.iter().enumerate().map(|(index, file)| {
         let key = streams.file_offsets(index as u64);
         // Strided zones go on behind the region, as far as the file does.
-        let there = if job.zone_mode == ZoneMode::Strided { facts_at(&file.path).ok() } else { None };
+        let there = if job.shape.zone_mode == ZoneMode::Strided { facts_at(&file.path).ok() } else { None };
         let file_bytes = there.map_or(0, |facts| facts.size_bytes).max(file.file_bytes);
         Offsets::new(&OffsetSpec::for_job(job, file.region_start, file.region_bytes, file_bytes, key))
     });

@@ -131,3 +131,27 @@ pub struct Strided {
     /// `zoneskip`: bytes between zones.
     pub skip_bytes: u64,
 }
+
+/// What is not plain about a job's pattern: sizes that are drawn, and where I/O goes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct IoShape {
+    /// `bsrange` for reads, writes, trims: smallest and largest.
+    pub block_range: [Option<(u64, u64)>; 3],
+    /// `bs_unaligned`.
+    pub unaligned: bool,
+    /// `bssplit` for reads, writes, trims.
+    pub block_split: [Option<Vec<SizeShare>>; 3],
+    /// `ba`: what random offsets are multiples of; the smallest block unless given.
+    pub align: [Option<u64>; 3],
+    /// `percentage_random` for reads, writes, trims: of a random pattern so many I/Os are; the others follow in
+    /// sequence. All of them unless given.
+    pub random_percent: [Option<u64>; 3],
+    /// `random_distribution`.
+    pub distribution: Distribution,
+    /// `rw_sequencer=identical`: I/Os that follow a random offset are at the same offset.
+    pub identical: bool,
+    /// `zonemode`.
+    pub zone_mode: ZoneMode,
+    /// `zonesize`, `zonerange`, `zoneskip`.
+    pub zones: Strided,
+}

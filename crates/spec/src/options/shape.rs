@@ -49,7 +49,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "With `rw=rand…:N`.",
     )
     .default("sequential")
-    .access(choice!(job.identical, "sequential" => false, "identical" => true)),
+    .access(choice!(job.shape.identical, "sequential" => false, "identical" => true)),
     row(
         "bs",
         Kind::PerDirection { min: 1, max: 1 << 40 },
@@ -83,10 +83,10 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     .access((
         |d, v| {
             if let Value::Ranges(new) = v {
-                d.job.block_range = merged(&d.job.block_range, new)
+                d.job.shape.block_range = merged(&d.job.shape.block_range, new)
             }
         },
-        |d| (d.job.block_range != [None; 3]).then_some(Value::Ranges(d.job.block_range)),
+        |d| (d.job.shape.block_range != [None; 3]).then_some(Value::Ranges(d.job.shape.block_range)),
     )),
     row(
         "bssplit",
@@ -98,15 +98,15 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     .access((
         |d, v| {
             if let Value::Split(new) = v {
-                d.job.block_split = merged(&d.job.block_split, new)
+                d.job.shape.block_split = merged(&d.job.shape.block_split, new)
             }
         },
-        |d| (d.job.block_split != [None, None, None]).then(|| Value::Split(d.job.block_split.clone())),
+        |d| (d.job.shape.block_split != [None, None, None]).then(|| Value::Split(d.job.shape.block_split.clone())),
     )),
     row("bs_unaligned", Kind::Flag, "sizes of bsrange need not be multiples", "Any number of bytes.")
         .alias(&["blocksize_unaligned"])
         .default("0")
-        .access(flag!(job.unaligned)),
+        .access(flag!(job.shape.unaligned)),
     row("bs_is_seq_rand", Kind::Bool, "bs is for sequential and random I/O", "Instead of for reads and writes.")
         .default("0")
         .harmless(&["0"]),
@@ -121,10 +121,10 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     .access((
         |d, v| {
             if let Value::PerDirection(new) = v {
-                d.job.align = merged(&d.job.align, new)
+                d.job.shape.align = merged(&d.job.shape.align, new)
             }
         },
-        |d| (d.job.align != [None; 3]).then_some(Value::PerDirection(d.job.align)),
+        |d| (d.job.shape.align != [None; 3]).then_some(Value::PerDirection(d.job.shape.align)),
     )),
     row(
         "rwmixread",
@@ -164,10 +164,10 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     .access((
         |d, v| {
             if let Value::PerDirection(new) = v {
-                d.job.random_percent = merged(&d.job.random_percent, new);
+                d.job.shape.random_percent = merged(&d.job.shape.random_percent, new);
             }
         },
-        |d| (d.job.random_percent != [None; 3]).then_some(Value::PerDirection(d.job.random_percent)),
+        |d| (d.job.shape.random_percent != [None; 3]).then_some(Value::PerDirection(d.job.shape.random_percent)),
     )),
     row("percentage_sequential", Kind::Gone, "gone", "fio refuses it too.")
         .status(Status::Refused { why: "fio has dropped it", instead: "percentage_random" }),
@@ -181,7 +181,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         after a colon.",
     )
     .default("random")
-    .access(plain!(Distribution, job.distribution)),
+    .access(plain!(Distribution, job.shape.distribution)),
     row(
         "random_sequence_stride",
         Kind::Bool,

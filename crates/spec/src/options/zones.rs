@@ -21,19 +21,19 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     )
     .default("none")
     .status(Status::Differs("zoned block devices (`zbd`) are refused: they are not carried out yet"))
-    .access(choice!(job.zone_mode, "none" => ZoneMode::None, "strided" => ZoneMode::Strided, "zbd" => ZoneMode::Zoned)),
+    .access(choice!(job.shape.zone_mode, "none" => ZoneMode::None, "strided" => ZoneMode::Strided, "zbd" => ZoneMode::Zoned)),
     row("zonesize", Kind::Bytes { min: 0, max: u64::MAX }, "bytes used of a zone", "For strided zones.")
         .default("0")
-        .access(plain!(Bytes, job.zones.used_bytes)),
+        .access(plain!(Bytes, job.shape.zones.used_bytes)),
     row("zonecapacity", Kind::Bytes { min: 0, max: u64::MAX }, "usable bytes of a zone", "For a zoned device.")
         .default("0")
         .harmless(&["0"]),
     row("zonerange", Kind::Bytes { min: 0, max: u64::MAX }, "bytes a zone spans", "For strided zones.")
         .default("0")
-        .access(plain!(Bytes, job.zones.range_bytes)),
+        .access(plain!(Bytes, job.shape.zones.range_bytes)),
     row("zoneskip", Kind::Bytes { min: 0, max: u64::MAX }, "bytes between zones", "Left out after each.")
         .default("0")
-        .access(plain!(Bytes, job.zones.skip_bytes)),
+        .access(plain!(Bytes, job.shape.zones.skip_bytes)),
     row("read_beyond_wp", Kind::Bool, "read past the write pointer", "On a zoned device.")
         .default("0")
         .harmless(&["0"]),

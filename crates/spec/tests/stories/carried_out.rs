@@ -102,17 +102,17 @@ const CASES: &[(&str, &[&str], Check)] = &[
         let share = |bytes, percent| SizeShare { bytes, percent };
         j.block_sizes()[0] == BlockSizes::Split(vec![share(1024, 40), share(8192, 60)])
     }),
-    ("bs_unaligned", &["--bs_unaligned"], |j| j.unaligned),
-    ("ba", &["--ba=512,1k"], |j| j.align[..2] == [Some(512), Some(1024)]),
-    ("percentage_random", &["--percentage_random=20,30"], |j| j.random_percent[..2] == [Some(20), Some(30)]),
+    ("bs_unaligned", &["--bs_unaligned"], |j| j.shape.unaligned),
+    ("ba", &["--ba=512,1k"], |j| j.shape.align[..2] == [Some(512), Some(1024)]),
+    ("percentage_random", &["--percentage_random=20,30"], |j| j.shape.random_percent[..2] == [Some(20), Some(30)]),
     ("random_distribution", &["--random_distribution=zipf:1.3"], |j| {
-        j.distribution == Distribution::Zipf { theta: 1.3, center: None }
+        j.shape.distribution == Distribution::Zipf { theta: 1.3, center: None }
     }),
-    ("rw_sequencer", &["--rw_sequencer=identical"], |j| j.identical),
-    ("zonemode", &["--zonemode=strided", "--zonesize=1m"], |j| j.zone_mode == ZoneMode::Strided),
-    ("zonesize", &["--zonemode=strided", "--zonesize=1m"], |j| j.zones.used_bytes == 1 << 20),
-    ("zonerange", &["--zonerange=2m"], |j| j.zones.range_bytes == 2 << 20),
-    ("zoneskip", &["--zoneskip=3m"], |j| j.zones.skip_bytes == 3 << 20),
+    ("rw_sequencer", &["--rw_sequencer=identical"], |j| j.shape.identical),
+    ("zonemode", &["--zonemode=strided", "--zonesize=1m"], |j| j.shape.zone_mode == ZoneMode::Strided),
+    ("zonesize", &["--zonemode=strided", "--zonesize=1m"], |j| j.shape.zones.used_bytes == 1 << 20),
+    ("zonerange", &["--zonerange=2m"], |j| j.shape.zones.range_bytes == 2 << 20),
+    ("zoneskip", &["--zoneskip=3m"], |j| j.shape.zones.skip_bytes == 3 << 20),
     ("rwmixread", &["--rw=rw", "--rwmixread=70"], |j| j.mix_read_percent == 70),
     ("rwmixwrite", &["--rw=rw", "--rwmixwrite=70"], |j| j.mix_read_percent == 30),
     // Any word is answered by the permutation: nothing in the job tells them apart.
