@@ -21,7 +21,12 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     )
     .default("none")
     .status(Status::Differs("zoned block devices (`zbd`) are refused: they are not carried out yet"))
-    .access(choice!(job.shape.zone_mode, "none" => ZoneMode::None, "strided" => ZoneMode::Strided, "zbd" => ZoneMode::Zoned)),
+    .access(choice!(
+        job.shape.zone_mode,
+        "none" => ZoneMode::None,
+        "strided" => ZoneMode::Strided,
+        "zbd" => ZoneMode::Zoned
+    )),
     row("zonesize", Kind::Bytes { min: 0, max: u64::MAX }, "bytes used of a zone", "For strided zones.")
         .default("0")
         .access(plain!(Bytes, job.shape.zones.used_bytes)),
