@@ -6,18 +6,6 @@ use iostrata_testkit::compare::differences;
 use iostrata_testkit::lines::Check;
 use iostrata_testkit::{Folder, fio, iostrata, measure};
 
-/// A missing folder in a file's name is made without a word. Here a note says so.
-#[test]
-fn a_folder_that_layout_makes_is_named() {
-    let folder = Folder::new("files");
-    let words = ["--name=t", "--filename=nosuchdir/f", "--rw=write", "--size=64k"];
-    let outcome = measure(iostrata(), &words, folder.path());
-    assert_eq!(outcome.code, 0);
-    assert!(folder.path().join("nosuchdir/f").exists());
-    let notes = outcome.json.unwrap()["iostrata"]["notes"].to_string();
-    assert!(notes.contains("nosuchdir did not exist and was made"), "{notes}");
-}
-
 #[test]
 fn appending_hints_and_syncs_of_ranges_do_what_fio_does() {
     let Some(fio) = fio() else { iostrata_testkit::skip!("comparing with fio", "apt-get install fio") };

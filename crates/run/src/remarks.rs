@@ -1,27 +1,13 @@
 //! What a plan alone says about its numbers, before anything is measured.
 
-use std::collections::BTreeSet;
-use std::path::Path;
-
 use iostrata_result::Note;
 
 use crate::plan::{Plan, WorkerPlan};
 
-/// All remarks on a plan. Looks at folders: to be called before anything is made.
+/// All remarks on a plan.
 pub(crate) fn remarks(plan: &Plan) -> Vec<Note> {
     let mut notes = merged(plan);
-    let mut said = BTreeSet::new();
-    for worker in &plan.workers {
-        if worker.clone == 0 {
-            notes.extend(buffered_queue(worker));
-        }
-        for folder in new_folders(worker) {
-            if said.insert(folder.to_path_buf()) {
-                let text = format!("the folder {} is not there: it is made", folder.display());
-                notes.push(note("folder-made", Some(worker), text));
-            }
-        }
-    }
+    notes.extend(plan.workers.iter().filter(|worker| worker.clone == 0).filter_map(buffered_queue));
     notes
 }
 
@@ -57,11 +43,4 @@ fn buffered_queue(worker: &WorkerPlan) -> Option<Note> {
         )
     };
     waits.then(|| note("buffered-queue", Some(worker), text()))
-}
-
-/// Folders that must be made for a worker's files.
-fn new_folders(worker: &WorkerPlan) -> impl Iterator<Item = &Path> {
-    let on_disk = !worker.engine.caps.diskless;
-    let files = worker.files.iter().filter(move |file| on_disk && file.kind.is_none());
-    files.filter_map(|file| file.path.parent()).filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
 }
