@@ -32,8 +32,6 @@ pub const COUNTED: &[Line] = &[
     exact("numa_mem_policy", "--rw=write --size=64k --numa_mem_policy=bind:0"),
     exact("numa_mem_policy", "--rw=write --size=64k --numa_mem_policy=local"),
     exact("lockmem", "--rw=write --size=64k --lockmem=1m"),
-    exact("io_submit_mode", "--rw=randread --size=1m --iodepth=4 --io_submit_mode=offload"),
-    exact("io_submit_mode", "--rw=write --size=1m --iodepth=4 --io_submit_mode=offload"),
     exact(
         "serialize_overlap",
         "--rw=randwrite --size=64k --norandommap --ioengine=libaio --direct=1 --iodepth=8 --serialize_overlap=1",
