@@ -233,7 +233,15 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
         core.notes.push(SHARED_BLOCKS.into());
     }
     let result = passes(birth, &mut core, instance, granted.depth, ending);
-    let end_ns = clock.now_ns();
+    wind_up(&mut core, ending, start_ns);
+    result?;
+    put_away(plan, live, core.files)
+}
+
+/// The last pass is over: what only the worker's own thread can tell goes into its ending.
+fn wind_up<C: Clock>(core: &mut Core<'_, C>, ending: &mut Ending, start_ns: u64) {
+    let (plan, live) = (core.plan, core.live);
+    let end_ns = core.clock.now_ns();
     live.end_ns.store(end_ns, Relaxed);
     if live.measure_start_ns.load(Relaxed) == 0 {
         // Its ramp never ended: what it did counts from its start, as in fio.
@@ -243,15 +251,13 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     if !plan.engine.caps.virtual_time {
         ending.usage = thread_usage() - core.usage_start;
     }
-    ending.due_not_issued = due_not_issued(&core, end_ns);
+    ending.due_not_issued = due_not_issued(core, end_ns);
     core.end_log(end_ns);
     if let Some(Err(note)) = core.verifier.as_ref().map(|verifier| verifier.save_state(plan)) {
         core.notes.push(note);
     }
     ending.notes.append(&mut core.notes);
     ending.error = core.error.take();
-    result?;
-    put_away(plan, live, core.files)
 }
 
 /// The clock that `job_start_clock_id` names, milliseconds.
