@@ -1,15 +1,12 @@
 //! Which of its files a worker's next I/O goes to.
 
-use std::f64::consts::TAU;
-
+use iostrata_spec::Distribution;
 use iostrata_spec::job::FileService;
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::law::Law;
 use super::random::{below, generator};
-
-/// Standard deviation of the normal law at least, in files: with none at all there would be nothing to draw.
-const LEAST_DEVIATION_FILES: f64 = 0.5;
 
 /// Picks files for a worker.
 #[derive(Debug)]
@@ -27,22 +24,8 @@ pub struct FileChoice {
 enum Rule {
     InTurn,
     Random(Xoshiro256PlusPlus),
-    /// `order` says which file has which rank: the first is the most wanted under Zipf and Pareto.
-    Law {
-        rng: Xoshiro256PlusPlus,
-        law: Law,
-        order: Vec<u32>,
-    },
-}
-
-#[derive(Debug)]
-enum Law {
-    /// Probability of a rank or a lower one.
-    Zipf(Vec<f64>),
-    /// Power of a uniform number.
-    Pareto(f64),
-    /// Standard deviation, files.
-    Normal(f64),
+    /// The law that offsets follow, over files.
+    Law(Xoshiro256PlusPlus, Law),
 }
 
 impl FileChoice {
@@ -54,21 +37,16 @@ impl FileChoice {
             _ => 1,
         };
         let mut rng = generator(seed);
-        let rule = match service {
-            FileService::RoundRobin(_) | FileService::Sequential => Rule::InTurn,
-            FileService::Random(_) => Rule::Random(rng),
-            FileService::Zipf(exponent) => {
-                let order = shuffled(files, &mut rng);
-                Rule::Law { rng, law: Law::Zipf(zipf_table(files, exponent)), order }
-            }
-            FileService::Pareto(share) => {
-                let order = shuffled(files, &mut rng);
-                Rule::Law { rng, law: Law::Pareto(share.ln() / (1.0 - share).ln()), order }
-            }
-            FileService::Normal(percent) => {
-                let deviation = (files as f64 * percent / 100.0).max(LEAST_DEVIATION_FILES);
-                Rule::Law { rng, law: Law::Normal(deviation), order: (0..files as u32).collect() }
-            }
+        let law = match service {
+            FileService::Zipf(theta) => Some(Distribution::Zipf { theta, center: None }),
+            FileService::Pareto(power) => Some(Distribution::Pareto { power, center: None }),
+            FileService::Normal(deviation) => Some(Distribution::Normal { deviation, center: Some(0.5) }),
+            FileService::RoundRobin(_) | FileService::Sequential | FileService::Random(_) => None,
+        };
+        let rule = match (law.and_then(|law| Law::new(&law, files as u64, 1, rng.next_u64())), service) {
+            (Some(law), _) => Rule::Law(rng, law),
+            (None, FileService::Random(_)) => Rule::Random(rng),
+            (None, _) => Rule::InTurn,
         };
         FileChoice { rule, ios, left: 0, position: 0 }
     }
@@ -81,10 +59,7 @@ impl FileChoice {
             match &mut self.rule {
                 Rule::InTurn => {}
                 Rule::Random(rng) => self.position = below(rng, live as u64) as usize,
-                Rule::Law { rng, law, order } => {
-                    let rank = law.draw(rng, order.len());
-                    self.position = order.get(rank).map_or(0, |file| *file as usize);
-                }
+                Rule::Law(rng, law) => self.position = law.draw(rng, 0) as usize,
             }
         }
         if self.position >= live {
@@ -108,7 +83,7 @@ impl FileChoice {
 
     /// Whether a file that is done begins again instead of leaving the round.
     pub fn revives(&self) -> bool {
-        matches!(self.rule, Rule::Law { .. })
+        matches!(self.rule, Rule::Law(..))
     }
 
     /// Another pass begins: the first file comes first.
@@ -116,58 +91,6 @@ impl FileChoice {
         self.left = 0;
         self.position = 0;
     }
-}
-
-impl Law {
-    /// A rank below `count`.
-    fn draw(&self, rng: &mut Xoshiro256PlusPlus, count: usize) -> usize {
-        let most = count.saturating_sub(1);
-        match self {
-            Law::Zipf(table) => {
-                let u = unit(rng);
-                table.partition_point(|up_to| *up_to <= u).min(most)
-            }
-            Law::Pareto(power) => ((count as f64 * unit(rng).powf(*power)) as usize).min(most),
-            Law::Normal(deviation) => loop {
-                let at = count as f64 / 2.0 + deviation * standard_normal(rng);
-                if at >= 0.0 && at < count as f64 {
-                    return at as usize;
-                }
-            },
-        }
-    }
-}
-
-/// Probabilities of the ranks 0 to `count - 1`, summed up: rank `k` weighs `1 / (k + 1)^exponent`.
-fn zipf_table(count: usize, exponent: f64) -> Vec<f64> {
-    let mut sum = 0.0;
-    let mut table: Vec<f64> = (1..=count)
-        .map(|k| {
-            sum += (k as f64).powf(-exponent);
-            sum
-        })
-        .collect();
-    table.iter_mut().for_each(|up_to| *up_to /= sum);
-    table
-}
-
-/// The numbers below `count` in a random order (Fisher and Yates).
-fn shuffled(count: usize, rng: &mut Xoshiro256PlusPlus) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..count as u32).collect();
-    for last in (1..count).rev() {
-        order.swap(last, below(rng, last as u64 + 1) as usize);
-    }
-    order
-}
-
-/// Evenly from [0, 1): 53 random bits.
-fn unit(rng: &mut Xoshiro256PlusPlus) -> f64 {
-    (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-}
-
-/// By the transform of Box and Muller (1958), of whose two numbers one is used.
-fn standard_normal(rng: &mut Xoshiro256PlusPlus) -> f64 {
-    (-2.0 * (1.0 - unit(rng)).ln()).sqrt() * (TAU * unit(rng)).cos()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Laws of where random I/O goes, over the blocks of a region.
+//! Laws of where random I/O goes, over the blocks of a region or over files.
 //!
 //! Zipf's, Pareto's and the normal law say how often the first, the second, … most frequent block comes. Which block
 //! that is, is drawn from the key, so that the hot blocks are spread over the region; with a `center` they lie around

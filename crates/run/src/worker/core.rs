@@ -341,7 +341,8 @@ impl<C: Clock> Core<'_, C> {
     #[cold]
     fn incomplete(&mut self, slot: &mut Slot, result: i32) -> Option<Outcome> {
         if result == -libc::EINTR {
-            return Some(if self.stopping { self.give_up(slot) } else { Outcome::Again });
+            // A request that a signal ended while the job is stopping did not happen.
+            return Some(if self.stopping { Outcome::Done } else { Outcome::Again });
         }
         let direction = match slot.io.op {
             Op::Read => Some(Direction::Read),
@@ -390,12 +391,6 @@ impl<C: Clock> Core<'_, C> {
             self.live.say(format!("job {}: {}", self.job.name, self.io_error_text(io, result)));
         }
         true
-    }
-
-    /// A request that a signal ended while the job is stopping: it did not happen.
-    fn give_up(&self, slot: &Slot) -> Outcome {
-        debug_assert!(slot.io.len > 0);
-        Outcome::Done
     }
 
     fn io_error_text(&self, io: &Io, result: i32) -> String {
