@@ -153,6 +153,10 @@ pub trait SyncOp {
 
     /// Carries out one request: bytes transferred, or `-errno`. `-EINTR` when a signal ended it before any byte moved.
     fn call(&mut self, io: &Io) -> i32;
+
+    /// Lets go of what it holds of the files' contents, so that the page cache can drop them; the next request gets it
+    /// back.
+    fn release(&mut self) {}
 }
 
 /// A made engine, by its kind.
@@ -170,12 +174,31 @@ pub struct Caps {
     pub synchronous: bool,
     /// Works on no file at all: nothing is opened, laid out, invalidated or unlinked (`null`, `sim`).
     pub diskless: bool,
-    /// A write may extend the file.
+    /// A write may extend the file. Where it may not, the file has to be there in full before anything is written.
     pub extends: bool,
+    /// Bytes go between memory and the file; else only what is about them (`falloc`).
+    pub moves_data: bool,
+    /// Even a read changes something about the file: it is opened for writing (`falloc`).
+    pub writes_to_read: bool,
     /// Time in this engine is virtual (`sim`).
     pub virtual_time: bool,
     /// The I/O is done by threads that the engine's library starts; their CPU time belongs to the job (`posixaio`).
     pub helper_threads: bool,
+}
+
+impl Caps {
+    /// What most engines are like that do one request at a time.
+    pub const SYNCHRONOUS: Caps = Caps {
+        synchronous: true,
+        diskless: false,
+        extends: true,
+        moves_data: true,
+        writes_to_read: false,
+        virtual_time: false,
+        helper_threads: false,
+    };
+    /// What most engines are like that hold many requests in flight.
+    pub const ASYNCHRONOUS: Caps = Caps { synchronous: false, ..Caps::SYNCHRONOUS };
 }
 
 /// Whether an engine can run here.
@@ -192,6 +215,8 @@ pub enum Availability {
 pub struct EngineConfig {
     /// The options that belong to engines.
     pub options: iostrata_spec::EngineOptions,
+    /// How the files will be used, as `fadvise_hint=` tells the kernel: engines that map files pass it on.
+    pub advice: Option<iostrata_os::file::Advice>,
     /// A seed for what an engine draws itself (`sim`).
     pub seed: u64,
     /// The sizes of the files, in bytes, by [`FileId`] (for `sim` and `null`; real engines ask the kernel).

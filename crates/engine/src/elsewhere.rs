@@ -2,8 +2,7 @@
 
 use crate::api::{Availability, Caps, EngineConfig, EngineError, EngineSpec, Instance};
 
-const CAPS: Caps =
-    Caps { synchronous: false, diskless: false, extends: true, virtual_time: false, helper_threads: false };
+const CAPS: Caps = Caps::ASYNCHRONOUS;
 
 /// `libaio`.
 pub(crate) const LIBAIO: EngineSpec = EngineSpec {
@@ -40,6 +39,26 @@ pub(crate) const PVSYNC2: EngineSpec = EngineSpec {
     availability: || Availability::Missing(synchronous("pvsync2")),
     make: |_: &EngineConfig| -> Result<Instance, EngineError> { Err(EngineError::Unsupported(synchronous("pvsync2"))) },
 };
+
+/// `splice`.
+pub(crate) const SPLICE: EngineSpec = EngineSpec {
+    name: "splice",
+    caps: Caps::SYNCHRONOUS,
+    doc: "splice and vmsplice through a pipe",
+    availability: || Availability::Missing(synchronous("splice")),
+    make: |_: &EngineConfig| -> Result<Instance, EngineError> { Err(EngineError::Unsupported(synchronous("splice"))) },
+};
+
+/// `falloc`.
+pub(crate) const FALLOC: EngineSpec = EngineSpec {
+    name: "falloc",
+    caps: Caps { moves_data: false, writes_to_read: true, ..Caps::SYNCHRONOUS },
+    doc: "fallocate: a read keeps the length, a write may extend it, a trim punches a hole",
+    availability: || Availability::Missing(FALLOCATE.into()),
+    make: |_: &EngineConfig| -> Result<Instance, EngineError> { Err(EngineError::Unsupported(FALLOCATE.into())) },
+};
+
+const FALLOCATE: &str = "falloc is made of Linux's fallocate, and this system has nothing like its holes and promises";
 
 fn sentence(name: &str) -> String {
     format!("{name} is an interface of Linux alone; here ioengine=posixaio is the asynchronous engine")

@@ -11,9 +11,12 @@ pub mod arena;
 mod blocking;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
+#[cfg(target_os = "linux")]
+mod falloc;
 mod flight;
 #[cfg(target_os = "linux")]
 mod libaio;
+mod mmap;
 mod null;
 mod posixaio;
 mod psync;
@@ -22,6 +25,8 @@ mod pvsync;
 mod random;
 pub mod registry;
 mod sim;
+#[cfg(target_os = "linux")]
+mod splice;
 mod sync;
 #[cfg(target_os = "linux")]
 mod uring;

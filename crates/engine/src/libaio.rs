@@ -19,7 +19,7 @@ use crate::flight::{Flight, drain, remaining};
 /// The registry's row.
 pub(crate) const SPEC: EngineSpec = EngineSpec {
     name: "libaio",
-    caps: Caps { synchronous: false, diskless: false, extends: true, virtual_time: false, helper_threads: false },
+    caps: Caps::ASYNCHRONOUS,
     doc: "Linux's io_submit; asynchronous with direct=1",
     availability,
     make,

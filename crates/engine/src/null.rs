@@ -12,7 +12,7 @@ use crate::blocking::whole;
 /// The registry's row.
 pub(crate) const SPEC: EngineSpec = EngineSpec {
     name: "null",
-    caps: Caps { synchronous: false, diskless: true, extends: true, virtual_time: false, helper_threads: false },
+    caps: Caps { diskless: true, ..Caps::ASYNCHRONOUS },
     doc: "does nothing and succeeds: measures the tool itself",
     availability: || Availability::Here,
     make,

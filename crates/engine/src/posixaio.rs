@@ -18,7 +18,7 @@ use crate::flight::{Flight, drain, over, remaining};
 /// The registry's row.
 pub(crate) const SPEC: EngineSpec = EngineSpec {
     name: "posixaio",
-    caps: Caps { synchronous: false, diskless: false, extends: true, virtual_time: false, helper_threads: true },
+    caps: Caps { helper_threads: true, ..Caps::ASYNCHRONOUS },
     doc: "POSIX aio_read and aio_write, as the platform has them",
     availability: || Availability::Here,
     make,

@@ -9,7 +9,7 @@ use crate::blocking;
 /// The registry's row.
 pub(crate) const SPEC: EngineSpec = EngineSpec {
     name: "psync",
-    caps: Caps { synchronous: true, diskless: false, extends: true, virtual_time: false, helper_threads: false },
+    caps: Caps::SYNCHRONOUS,
     doc: "pread and pwrite, one at a time",
     availability: || Availability::Here,
     make,

@@ -11,8 +11,7 @@ use crate::api::{
 use crate::arena::SlotArena;
 use crate::blocking;
 
-const CAPS: Caps =
-    Caps { synchronous: true, diskless: false, extends: true, virtual_time: false, helper_threads: false };
+const CAPS: Caps = Caps::SYNCHRONOUS;
 
 /// The registry's rows.
 pub(crate) const PVSYNC: EngineSpec = EngineSpec {

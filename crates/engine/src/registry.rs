@@ -2,18 +2,32 @@
 
 use crate::api::EngineSpec;
 #[cfg(not(target_os = "linux"))]
-use crate::elsewhere::{IO_URING, LIBAIO, PVSYNC, PVSYNC2};
+use crate::elsewhere::{FALLOC, IO_URING, LIBAIO, PVSYNC, PVSYNC2, SPLICE};
 #[cfg(target_os = "linux")]
 use crate::{
+    falloc::SPEC as FALLOC,
     libaio::SPEC as LIBAIO,
     pvsync::{PVSYNC, PVSYNC2},
+    splice::SPEC as SPLICE,
     uring::SPEC as IO_URING,
 };
-use crate::{null, posixaio, psync, sim, sync};
+use crate::{mmap, null, posixaio, psync, sim, sync};
 
 /// One row per engine. An engine that cannot run here has its row too, and says why.
-static ENGINES: &[EngineSpec] =
-    &[IO_URING, LIBAIO, null::SPEC, posixaio::SPEC, psync::SPEC, PVSYNC, PVSYNC2, sim::SPEC, sync::SPEC];
+static ENGINES: &[EngineSpec] = &[
+    FALLOC,
+    IO_URING,
+    LIBAIO,
+    mmap::SPEC,
+    null::SPEC,
+    posixaio::SPEC,
+    psync::SPEC,
+    PVSYNC,
+    PVSYNC2,
+    sim::SPEC,
+    SPLICE,
+    sync::SPEC,
+];
 
 /// All engines, ordered by name.
 pub fn engines() -> &'static [EngineSpec] {

@@ -22,7 +22,7 @@ use crate::virtual_time::World;
 /// The registry's row.
 pub(crate) const SPEC: EngineSpec = EngineSpec {
     name: "sim",
-    caps: Caps { synchronous: false, diskless: true, extends: true, virtual_time: true, helper_threads: false },
+    caps: Caps { diskless: true, virtual_time: true, ..Caps::ASYNCHRONOUS },
     doc: "a seeded device with a latency law, in virtual time",
     availability: || Availability::Here,
     make,

@@ -21,6 +21,7 @@ impl Bench {
         world.wait_turn(0);
         let config = EngineConfig {
             options: iostrata_spec::EngineOptions { sim: law, ..Default::default() },
+            advice: None,
             seed,
             file_sizes: vec![MIB],
             world: Some(Arc::clone(&world)),

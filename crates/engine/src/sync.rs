@@ -14,7 +14,7 @@ use crate::blocking;
 /// The registry's row.
 pub(crate) const SPEC: EngineSpec = EngineSpec {
     name: "sync",
-    caps: Caps { synchronous: true, diskless: false, extends: true, virtual_time: false, helper_threads: false },
+    caps: Caps::SYNCHRONOUS,
     doc: "lseek (where the position is another), then read or write",
     availability: || Availability::Here,
     make,

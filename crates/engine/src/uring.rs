@@ -23,13 +23,8 @@ use crate::blocking::{buffer, descriptor, without_data};
 use crate::flight::{Flight, drain, over};
 
 /// The registry's row.
-pub(crate) const SPEC: EngineSpec = EngineSpec {
-    name: "io_uring",
-    caps: Caps { synchronous: false, diskless: false, extends: true, virtual_time: false, helper_threads: false },
-    doc: "Linux's io_uring",
-    availability,
-    make,
-};
+pub(crate) const SPEC: EngineSpec =
+    EngineSpec { name: "io_uring", caps: Caps::ASYNCHRONOUS, doc: "Linux's io_uring", availability, make };
 
 /// The mark of a cancellation among the completions.
 const CANCEL: u64 = u64::MAX;

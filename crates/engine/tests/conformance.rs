@@ -3,6 +3,9 @@
 #![allow(clippy::print_stderr)] // a test that is skipped says so
 #![allow(clippy::disallowed_methods)] // targets of its own making need no guard
 
+#[cfg(target_os = "linux")]
+#[path = "conformance/allocation.rs"]
+mod allocation;
 #[path = "conformance/bench.rs"]
 mod bench;
 #[cfg(target_os = "linux")]
@@ -32,6 +35,7 @@ fn on_a_file_of_the_build_directory() {
 #[cfg(target_os = "linux")]
 fn on_tmpfs() {
     for_each_manner(&FileTarget::new("/dev/shm"));
+    allocation::tell(&FileTarget::new("/dev/shm"));
 }
 
 #[test]
@@ -42,7 +46,10 @@ fn on_file_systems_of_our_own() {
     }
     for kind in ["ext4", "xfs", "btrfs"] {
         match disks::Mounted::new(kind, env!("CARGO_TARGET_TMPDIR").as_ref()) {
-            Ok(mounted) => for_each_manner(&FileTarget::new(&mounted.directory)),
+            Ok(mounted) => {
+                for_each_manner(&FileTarget::new(&mounted.directory));
+                allocation::tell(&FileTarget::new(&mounted.directory));
+            }
             Err(missing) => eprintln!("SKIP: {kind}: {missing}"),
         }
     }

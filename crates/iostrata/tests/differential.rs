@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use iostrata_testkit::compare::{close, differences};
 use iostrata_testkit::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
 use iostrata_testkit::lines_data::DATA;
+use iostrata_testkit::lines_engines;
 use iostrata_testkit::lines_files::{SERVICE, SHAPES};
 use iostrata_testkit::lines_process;
 use iostrata_testkit::lines_shape;
@@ -18,7 +19,8 @@ use iostrata_testkit::lines_verify::CHECKED;
 use iostrata_testkit::pairs::all_pairs;
 use iostrata_testkit::{Folder, Loop, Mount, Outcome, alone, fio, iostrata, is_root, measure, some_at_once, which};
 
-const ENGINES: [&str; 8] = ["null", "psync", "pvsync", "pvsync2", "sync", "libaio", "posixaio", "io_uring"];
+const ENGINES: [&str; 10] =
+    ["null", "psync", "pvsync", "pvsync2", "sync", "mmap", "splice", "libaio", "posixaio", "io_uring"];
 const WORKLOADS: [&str; 5] = ["read", "write", "randread", "randwrite", "randrw"];
 const TARGETS: [&str; 4] = ["ext4", "xfs", "tmpfs", "loop device"];
 const DIRECT: [&str; 2] = ["0", "1"];
@@ -112,6 +114,11 @@ fn the_end_of_a_job_takes_along_whom_it_takes_along_in_fio() {
 #[test]
 fn drawn_sizes_laws_and_zones_move_what_fio_moves() {
     try_all(lines_shape::SHAPES);
+}
+
+#[test]
+fn each_engine_does_to_its_files_what_it_does_in_fio() {
+    try_all(lines_engines::ENGINES);
 }
 
 #[test]

@@ -13,6 +13,7 @@ pub mod file;
 pub mod fill;
 pub mod host;
 pub mod io;
+pub mod mapped;
 pub mod memory;
 pub mod signals;
 pub mod stdio;

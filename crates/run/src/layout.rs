@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use iostrata_device::{Guard, OpenHow, SyncKind};
+use iostrata_engine::EngineSpec;
 use iostrata_os::file::{self, Advice, Kind};
 use iostrata_os::fill::{FillState, fill_random};
 use iostrata_os::signals;
@@ -36,8 +37,8 @@ pub(crate) struct LayoutNeed {
 }
 
 /// Whether the job's files must hold data before it starts (else a write creates it).
-pub(crate) fn needs_data(job: &Job) -> bool {
-    job.workload.reads || job.overwrite || !job.workload.writes
+pub(crate) fn needs_data(job: &Job, engine: &EngineSpec) -> bool {
+    job.workload.reads || job.overwrite || !job.workload.writes || !engine.caps.extends
 }
 
 /// What is to be done for a worker, by what is on disk now. Files that exist in full, devices and engines without
@@ -56,7 +57,7 @@ pub(crate) fn layout_need(plan: &WorkerPlan) -> LayoutNeed {
         if existing_bytes < planned.file_bytes {
             need.files.push(index);
             need.total_bytes += planned.file_bytes;
-            if needs_data(&plan.job) {
+            if needs_data(&plan.job, plan.engine) {
                 need.fill_bytes += planned.file_bytes - existing_bytes;
             }
         }
@@ -142,7 +143,7 @@ fn lay_out_file(
     let how = OpenHow { read: false, write: true, create: true, direct: false, sync: SyncKind::None, mode: 0o644 };
     let target = guard.open(path, &how).map_err(|error| RunError::job_errno(job, error.errno(), error.to_string()))?;
     let old_length = old_bytes.unwrap_or(0);
-    let made = make(job, planned, &target.fd, old_length, filled_bytes, stop);
+    let made = make(plan, planned, &target.fd, old_length, filled_bytes, stop);
     if made.is_err() || stop.load(Relaxed) {
         let undone = match old_bytes {
             None => file::unlink(path),
@@ -175,15 +176,16 @@ pub(crate) fn make_parents(job: &Job, path: &Path) -> Result<(), RunError> {
 }
 
 fn make(
-    job: &Job,
+    plan: &WorkerPlan,
     planned: &FilePlan,
     fd: &OwnedFd,
     old_bytes: u64,
     filled_bytes: &AtomicU64,
     stop: &AtomicBool,
 ) -> Result<(), RunError> {
-    let allocated = allocate(job, planned, fd)?;
-    if needs_data(job) {
+    let job = &plan.job;
+    let allocated = allocate(plan, planned, fd)?;
+    if needs_data(job, plan.engine) {
         file::truncate(fd, planned.file_bytes)
             .map_err(|error| RunError::system(job, Some(&planned.path), "ftruncate", &error))?;
         let span = old_bytes..planned.file_bytes;
@@ -199,7 +201,8 @@ fn make(
 }
 
 /// Preallocates as `fallocate=` says; whether the blocks are there now.
-fn allocate(job: &Job, planned: &FilePlan, fd: &OwnedFd) -> Result<bool, RunError> {
+fn allocate(plan: &WorkerPlan, planned: &FilePlan, fd: &OwnedFd) -> Result<bool, RunError> {
+    let job = &plan.job;
     let length = planned.file_bytes;
     let loud = |call: &str, result: std::io::Result<()>| {
         result.map(|()| true).map_err(|error| RunError::system(job, Some(&planned.path), call, &error))
@@ -210,7 +213,7 @@ fn allocate(job: &Job, planned: &FilePlan, fd: &OwnedFd) -> Result<bool, RunErro
             Ok(()) => Ok(true),
             // No room is no question of support: filling would fail after hours. A job that only writes may end before
             // it needs all of its size.
-            Err(error) if error.raw_os_error() == Some(libc::ENOSPC) && needs_data(job) => {
+            Err(error) if error.raw_os_error() == Some(libc::ENOSPC) && needs_data(job, plan.engine) => {
                 loud("fallocate", Err(error))
             }
             Err(_) => Ok(false),

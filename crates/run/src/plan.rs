@@ -130,7 +130,7 @@ pub fn plan(
                 Ok(regions) => (regions, None),
                 Err(error) => (Regions::default(), Some(error)),
             };
-            made.note(&job, &regions.files);
+            made.note(&job, engine, &regions.files);
             plan.workers.push(WorkerPlan {
                 engine,
                 job_index: index as u32,

@@ -39,8 +39,8 @@ struct Present {
 impl MadeFiles {
     /// Remembers what a job's layout makes. Where nothing but the writes themselves gives a file its size, later
     /// workers find it empty, as in fio.
-    pub(crate) fn note(&mut self, job: &Job, files: &[FilePlan]) {
-        let sized = needs_data(job) || !matches!(job.fallocate, Fallocate::None | Fallocate::Keep);
+    pub(crate) fn note(&mut self, job: &Job, engine: &EngineSpec, files: &[FilePlan]) {
+        let sized = needs_data(job, engine) || !matches!(job.fallocate, Fallocate::None | Fallocate::Keep);
         if job.create_on_open || !sized {
             return;
         }

@@ -65,7 +65,7 @@ impl Engine for Panicking {
 
 static AT_ONCE: EngineSpec = EngineSpec {
     name: "psync",
-    caps: Caps { synchronous: true, diskless: true, extends: true, virtual_time: false, helper_threads: false },
+    caps: Caps { diskless: true, ..Caps::SYNCHRONOUS },
     doc: "panics",
     availability: || Availability::Here,
     make: |_: &EngineConfig| Ok(Instance::Sync(Box::<Panicking>::default())),
@@ -73,7 +73,7 @@ static AT_ONCE: EngineSpec = EngineSpec {
 
 static IN_FLIGHT: EngineSpec = EngineSpec {
     name: "posixaio",
-    caps: Caps { synchronous: false, diskless: true, extends: true, virtual_time: false, helper_threads: false },
+    caps: Caps { diskless: true, ..Caps::ASYNCHRONOUS },
     doc: "panics",
     availability: || Availability::Here,
     make: |_: &EngineConfig| Ok(Instance::Async(Box::<Panicking>::default())),

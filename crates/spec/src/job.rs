@@ -183,6 +183,8 @@ pub struct EngineOptions {
     pub nowait: bool,
     /// pvsync2 `uncached`: what was moved leaves the page cache.
     pub uncached: bool,
+    /// mmap `thp`: huge pages are asked for.
+    pub huge_pages: bool,
     /// io_uring `nonvectored` (fio's default is 1).
     pub vectored: bool,
     /// `sim`'s law.
@@ -200,6 +202,7 @@ impl Default for EngineOptions {
             polled_percent: 100,
             nowait: false,
             uncached: false,
+            huge_pages: false,
             vectored: false,
             sim: SimLaw::default(),
         }

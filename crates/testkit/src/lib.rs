@@ -7,6 +7,7 @@ pub mod compare;
 pub mod faults;
 pub mod lines;
 pub mod lines_data;
+pub mod lines_engines;
 pub mod lines_files;
 pub mod lines_process;
 pub mod lines_shape;

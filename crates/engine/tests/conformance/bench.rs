@@ -49,9 +49,10 @@ pub(crate) fn engines() -> impl Iterator<Item = &'static EngineSpec> {
     })
 }
 
-/// The engines that work on files, in the manners that they have.
+/// The engines that move data from and to files, in the manners that they have.
 pub(crate) fn on_files() -> Vec<(&'static EngineSpec, EngineOptions, &'static str)> {
-    let plain = engines().filter(|engine| !engine.caps.diskless).map(|engine| (engine, EngineOptions::default(), ""));
+    let movers = engines().filter(|engine| !engine.caps.diskless && engine.caps.moves_data);
+    let plain = movers.map(|engine| (engine, EngineOptions::default(), ""));
     let mut all: Vec<_> = plain.collect();
     if let Some(&(uring, ..)) = all.iter().find(|(engine, ..)| engine.name == "io_uring") {
         let base = EngineOptions::default;
@@ -80,6 +81,7 @@ impl Bench {
         }
         let config = EngineConfig {
             options: options.clone(),
+            advice: None,
             seed: 1,
             file_sizes: vec![1 << 20],
             world: world.clone(),

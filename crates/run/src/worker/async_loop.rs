@@ -221,7 +221,7 @@ impl AsyncLoop {
         engine: &mut dyn Engine,
         dry: Dry,
     ) -> Result<Option<PassEnd>, EngineError> {
-        if dry == Dry::Pass && core.wrap() {
+        if dry == Dry::Pass && core.wrap(|| ()) {
             return Ok(None);
         }
         self.drain(core, engine)?;

@@ -436,11 +436,14 @@ impl<C: Clock> Core<'_, C> {
     }
 
     /// The files were gone through once: whether a time-based job goes round again, in a new order.
-    pub(super) fn wrap(&mut self) -> bool {
+    ///
+    /// `release` has the engine let go of what it holds of their contents.
+    pub(super) fn wrap(&mut self, release: impl FnOnce()) -> bool {
         if !self.job.time_based || self.feed.opens_in_parts() || !self.feed.wrap() {
             return false;
         }
         if self.job.invalidate {
+            release();
             self.files.drop_cache();
         }
         true

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use iostrata_device::{Guard, OpenHow, SyncKind};
-use iostrata_engine::{FileId, FileTable, Io, Op};
+use iostrata_engine::{EngineSpec, FileId, FileTable, Io, Op};
 use iostrata_os::file::{self, Advice};
 use iostrata_spec::{FadviseHint, Job, SyncFlag};
 
@@ -45,7 +45,7 @@ impl OpenFiles {
         let job = &plan.job;
         for file in plan.files.iter().take(which.end).skip(which.start) {
             let target = guard
-                .open(&file.path, &how(job))
+                .open(&file.path, &how(job, plan.engine))
                 .map_err(|error| RunError::job_errno(job, error.errno(), error.to_string()))?;
             let block_device = target.facts.kind == iostrata_device::NodeKind::Block;
             let open = OpenFile {
@@ -142,22 +142,28 @@ impl OpenFile {
     }
 
     fn hint(&self, job: &Job) {
-        let by_workload = if job.workload.random { Advice::Random } else { Advice::Sequential };
-        let advice = match job.fadvise {
-            FadviseHint::None => return,
-            FadviseHint::ByWorkload => by_workload,
-            FadviseHint::Random => Advice::Random,
-            FadviseHint::Sequential => Advice::Sequential,
-            FadviseHint::NoReuse => Advice::NoReuse,
-        };
         // A hint that is not understood changes nothing that is measured wrongly.
-        let _ = file::advise(&self.fd, self.region_start, self.region_bytes, advice);
+        if let Some(advice) = advice(job) {
+            let _ = file::advise(&self.fd, self.region_start, self.region_bytes, advice);
+        }
+    }
+}
+
+/// How the kernel is told that the job will use its files.
+pub(super) fn advice(job: &Job) -> Option<Advice> {
+    match job.fadvise {
+        FadviseHint::None => None,
+        FadviseHint::ByWorkload if job.workload.random => Some(Advice::Random),
+        FadviseHint::ByWorkload => Some(Advice::Sequential),
+        FadviseHint::Random => Some(Advice::Random),
+        FadviseHint::Sequential => Some(Advice::Sequential),
+        FadviseHint::NoReuse => Some(Advice::NoReuse),
     }
 }
 
 /// The flags that a job's files are opened with.
-fn how(job: &Job) -> OpenHow {
-    let writes = job.workload.writes || job.workload.trims;
+fn how(job: &Job, engine: &EngineSpec) -> OpenHow {
+    let writes = job.workload.writes || job.workload.trims || engine.caps.writes_to_read;
     OpenHow {
         read: true,
         write: writes,

@@ -397,6 +397,9 @@ fn reopen<C: Clock>(
         return Ok(());
     }
     sync_at_end(core.job, &birth.plan, core.live, &core.files)?;
+    if let Instance::Sync(engine) = instance {
+        engine.release();
+    }
     core.files = OpenFiles::default();
     core.files = OpenFiles::open(&birth.plan, core.feed.open_files(), &birth.guard)?;
     core.live.open_files.store(core.files.len() as u32, Relaxed);
@@ -454,6 +457,7 @@ fn make_engine(birth: &Birth) -> Result<(Instance, EngineConfig), RunError> {
     let streams = Streams::new(plan.seed, u64::from(plan.thread_number));
     let config = EngineConfig {
         options: plan.job.engine_options.clone(),
+        advice: files::advice(&plan.job),
         seed: streams.think,
         file_sizes: plan.files.iter().map(|file| file.file_bytes).collect(),
         world: match &birth.time {

@@ -37,7 +37,7 @@ pub(super) fn pass<C: Clock>(core: &mut Core<'_, C>, engine: &mut dyn SyncOp) ->
                 now_ns = core.clock.now_ns();
                 continue;
             }
-            Plan::Dry(Dry::Pass) if core.wrap() => continue,
+            Plan::Dry(Dry::Pass) if core.wrap(|| engine.release()) => continue,
             Plan::Dry(_) => return PassEnd::Pass,
         };
         let mut slot = Core::<C>::place(SLOT, planned, due_ns, now_ns);

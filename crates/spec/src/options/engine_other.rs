@@ -1,7 +1,7 @@
 //! Options of engines that come later: known, and refused with what they would do.
 
 use super::MAX32;
-use crate::table::{Category, OptionSpec};
+use crate::table::{Category, OptionSpec, Status};
 use crate::value::{Choice, Kind, TimeUnit};
 
 type Engines = &'static [&'static str];
@@ -78,7 +78,13 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         .default("0")
         .linux_only()
         .access(flag!(job.engine_options.uncached)),
-    row(&["mmap"], "thp", Kind::Bool, "ask for huge pages").default("0").harmless(&["0"]),
+    row(&["mmap"], "thp", Kind::Bool, "ask for huge pages")
+        .default("0")
+        .linux_only()
+        .access(flag!(job.engine_options.huge_pages))
+        .status(Status::Differs(
+            "fio maps the file privately then, so that nothing that is written reaches it; here it is shared",
+        )),
     row(&["cpuio"], "cpuload", Kind::Int { min: 0, max: 100 }, "percent of a CPU to burn"),
     row(&["cpuio"], "cpuchunks", Kind::Time(TimeUnit::Microseconds), "length of one burn").default("50000us"),
     row(&["cpuio"], "cpumode", Kind::Choice(words!["noop": "an empty loop", "qsort": "sorting"]), "how CPU is burned")

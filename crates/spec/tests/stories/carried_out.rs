@@ -242,6 +242,7 @@ const CASES: &[(&str, &[&str], Check)] = &[
         j.engine_options.polled_percent == 7
     }),
     ("nowait", &["--ioengine=pvsync2", "--nowait=1"], |j| j.engine_options.nowait),
+    ("thp", &["--ioengine=mmap", "--thp=1"], |j| j.engine_options.huge_pages),
     ("uncached", &["--ioengine=pvsync2", "--uncached=1"], |j| j.engine_options.uncached),
     ("sim_latency", &["--ioengine=sim", "--sim_latency=1ms"], |j| j.engine_options.sim.base_ns == 1_000_000),
     ("sim_bandwidth", &["--ioengine=sim", "--sim_bandwidth=1m"], |j| j.engine_options.sim.bytes_per_second == 1 << 20),
