@@ -86,7 +86,7 @@ impl Transfer<'_> {
     fn read(&mut self, len: usize) -> i32 {
         let mut moved = 0;
         while moved < len {
-            match self.from_file(len - moved) {
+            match self.fill_pipe(len - moved) {
                 0 => break,
                 error if error < 0 => return end(moved, error),
                 _ => {}
@@ -114,7 +114,7 @@ impl Transfer<'_> {
                 given => self.held = given as usize,
             }
             while self.held > 0 {
-                match self.to_file() {
+                match self.empty_pipe() {
                     0 => return end(moved, -libc::EIO as isize),
                     error if error < 0 => return end(moved, error),
                     taken => moved += taken as usize,
@@ -124,7 +124,7 @@ impl Transfer<'_> {
         moved as i32
     }
 
-    fn from_file(&mut self, len: usize) -> isize {
+    fn fill_pipe(&mut self, len: usize) -> isize {
         let mut at = self.offset;
         let writer = self.pipe.writer.as_raw_fd();
         // SAFETY: two descriptors, and an offset that lives through the call.
@@ -133,7 +133,7 @@ impl Transfer<'_> {
         self.went(got, self.held.saturating_add_signed(got.max(0)))
     }
 
-    fn to_file(&mut self) -> isize {
+    fn empty_pipe(&mut self) -> isize {
         let mut at = self.offset;
         let reader = self.pipe.reader.as_raw_fd();
         let arguments = [reader as usize, 0, self.fd as usize, &raw mut at as usize, self.held, 0];
