@@ -126,16 +126,24 @@ fn with_another_alignment_blocks_lie_between_each_other() {
 }
 
 #[test]
-fn a_pass_repeats_when_it_is_asked_to() {
-    for words in ["--rw=randread --bsrange=4k-64k", "--rw=randread --bs=4k --random_distribution=zipf:1.1"] {
-        let mut offsets = Offsets::new(&spec(words, 0, MIB));
-        let mut pass = || (0..20).filter_map(|_| offsets.next(Direction::Read)).collect::<Vec<_>>();
-        let first = pass();
-        offsets.restart(true);
-        let mut again = || (0..20).filter_map(|_| offsets.next(Direction::Read)).collect::<Vec<_>>();
-        assert_eq!(again(), first, "{words}");
-        offsets.restart(false);
-        let mut other = || (0..20).filter_map(|_| offsets.next(Direction::Read)).collect::<Vec<_>>();
-        assert_ne!(other(), first, "{words}");
+fn a_turn_of_a_zone_takes_no_block_twice() {
+    // (zonesize, zonerange) in KiB: all of the zone, half of it, and twice all of it.
+    for (used, range) in [(64, 64), (32, 64), (128, 64)] {
+        for sizes in ["--bs=4k", "--bsrange=4k-16k", "--bs=512"] {
+            let words = format!("--rw=randread {sizes} --zonemode=strided --zonesize={used}k --zonerange={range}k");
+            let mut left = used << 10;
+            let mut met = vec![0u32; (range << 10) / 512];
+            let mut offsets = Offsets::new(&spec(&words, 0, MIB));
+            while left > 0 {
+                let block = offsets.next_within(Direction::Read, left as u64).unwrap();
+                assert!(block.offset + u64::from(block.len) <= (range as u64) << 10, "{words}: {block:?}");
+                let units = block.offset as usize / 512..(block.offset as usize + block.len as usize) / 512;
+                units.for_each(|unit| met[unit] += 1);
+                left -= block.len as usize;
+            }
+            let most = met.iter().max().unwrap();
+            let least = met.iter().min().unwrap();
+            assert_eq!((*least, *most), ((used / range) as u32, used.div_ceil(range) as u32), "{words}");
+        }
     }
 }

@@ -1,6 +1,11 @@
 //! Checking of data: how much is written and read back. (The state file has a form of our own, so it is not asked for.)
 
-use crate::lines::{Line, exact};
+use crate::lines::{Check, Line, exact};
+
+/// Which blocks come again, and so how many are read back, is drawn: exit code and errors.
+const fn ends(about: &'static str, arguments: &'static str) -> Line {
+    Line { about, arguments, given: &[], check: Check::Ends }
+}
 
 /// Lines whose amounts must be those of fio.
 pub const CHECKED: &[Line] = &[
@@ -14,4 +19,25 @@ pub const CHECKED: &[Line] = &[
     exact("verify_interval", "--rw=write --verify=md5 --bs=16k --verify_interval=4k --size=64k --verify_state_save=0"),
     exact("verify_pattern", "--rw=write --verify_pattern=0xdeadbeef --size=64k --verify_state_save=0"),
     exact("verify with rw=write:N", "--rw=write:4k --verify=md5 --size=64k --verify_state_save=0"),
+    exact(
+        "verify with loops below size",
+        "--rw=randwrite --verify=md5 --io_size=40k --loops=3 --size=64k \
+        --verify_state_save=0",
+    ),
+    exact(
+        "verify with zonemode",
+        "--rw=randwrite --verify=md5 --zonemode=strided --zonesize=64k --size=256k \
+        --verify_state_save=0",
+    ),
+    ends(
+        "verify with a law",
+        "--rw=randwrite --verify=md5 --random_distribution=zipf:1.2 --size=1m \
+        --verify_state_save=0",
+    ),
+    ends(
+        "verify with zones",
+        "--rw=randwrite --verify=md5 --random_distribution=zoned:50/10:50/90 --size=1m \
+        --verify_state_save=0",
+    ),
+    ends("verify with ba", "--rw=randwrite --verify=md5 --bs=8k --ba=4k --size=256k --verify_state_save=0"),
 ];

@@ -202,13 +202,36 @@ impl Offsets {
         }
     }
 
-    /// Begins a new pass: in the same random order again (`loops`, or `io_size` above `size`, with `randrepeat`), or in
-    /// another one.
+    /// Begins the next of several `loops`: a sequence at its start. An order in which each block comes once goes on
+    /// where it was, and begins again, as by [`Offsets::restart`], when it is at its end; what is drawn without memory
+    /// is drawn on. (So does fio.) Whether everything began again.
+    pub fn next_loop(&mut self, repeat: bool) -> bool {
+        let ended = match &mut self.kind {
+            Kind::Sequential(_) => true,
+            Kind::Uniform(_) => false,
+            Kind::Permuted(blocks) => blocks.is_at_end(),
+            Kind::Map(map) => map.is_full(),
+            Kind::Runs(runs) => return runs.next_loop(repeat),
+            Kind::Shaped(blocks) => return blocks.next_loop(repeat),
+        };
+        if ended {
+            self.restart(repeat);
+        }
+        ended
+    }
+
+    /// Whether a loop goes on where the one before was, so that blocks planned ahead are not lost.
+    pub fn goes_on(&self) -> bool {
+        !matches!(self.kind, Kind::Sequential(_))
+    }
+
+    /// Begins a new pass: where each block comes once, in the same random order again (`loops`, or `io_size` above
+    /// `size`, with `randrepeat`), or in another one.
     pub fn restart(&mut self, repeat: bool) {
         match &mut self.kind {
             Kind::Sequential(sequence) => sequence.restart(),
             Kind::Permuted(blocks) => blocks.restart(repeat),
-            Kind::Uniform(blocks) => blocks.restart(repeat),
+            Kind::Uniform(_) => {}
             Kind::Map(map) => map.restart(repeat),
             Kind::Runs(runs) => runs.restart(repeat),
             Kind::Shaped(blocks) => blocks.restart(repeat),
@@ -297,6 +320,10 @@ impl Permuted {
         })
     }
 
+    fn is_at_end(&self) -> bool {
+        self.cursors.iter().any(|cursor| self.permutation.is_at_end(cursor))
+    }
+
     fn restart(&mut self, repeat: bool) {
         self.cursors = [Cursor::default(); 3];
         if !repeat {
@@ -315,9 +342,6 @@ struct Uniform {
     block_bytes: [u64; 3],
     choices: [u64; 3],
     rngs: [Xoshiro256PlusPlus; 3],
-    paired: bool,
-    key: u64,
-    pass: u64,
 }
 
 impl Uniform {
@@ -327,18 +351,10 @@ impl Uniform {
             let room = spec.region_bytes.checked_sub(spec.block_bytes[direction]);
             room.and_then(|bytes| bytes.checked_div(align_bytes[direction])).map_or(0, |steps| steps + 1)
         });
-        let mut blocks = Uniform {
-            region_start: spec.region_start,
-            align_bytes,
-            block_bytes: spec.block_bytes,
-            choices,
-            rngs: [0, 1, 2].map(generator),
-            paired: spec.paired,
-            key: spec.key,
-            pass: 0,
-        };
-        blocks.restart(true);
-        blocks
+        let key = pass_key(spec.key, 0);
+        let stream = |direction| generator(if spec.paired { key } else { derive(key, direction) });
+        let rngs = [0, 1, 2].map(stream);
+        Uniform { region_start: spec.region_start, align_bytes, block_bytes: spec.block_bytes, choices, rngs }
     }
 
     #[inline]
@@ -359,13 +375,6 @@ impl Uniform {
             *block = Block { offset: self.region_start + below(rng, choices) * align_bytes, len };
         }
         out.len()
-    }
-
-    fn restart(&mut self, repeat: bool) {
-        self.pass += u64::from(!repeat);
-        let pass_key = pass_key(self.key, self.pass);
-        self.rngs =
-            [0, 1, 2].map(|direction| generator(if self.paired { pass_key } else { derive(pass_key, direction) }));
     }
 }
 
@@ -409,6 +418,11 @@ impl Runs {
         self.left[d] -= 1;
         self.position[d] = block.offset + u64::from(block.len);
         Some(block)
+    }
+
+    /// A run that was begun goes on too.
+    fn next_loop(&mut self, repeat: bool) -> bool {
+        self.left == [0; 3] && self.starts.next_loop(repeat)
     }
 
     fn restart(&mut self, repeat: bool) {

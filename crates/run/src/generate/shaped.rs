@@ -56,19 +56,16 @@ impl Shape {
         (!(plain_sizes && plain_places && shape.strided.is_none())).then(|| Box::new(shape))
     }
 
-    /// Whether every block is covered once.
-    fn covers(&self, spec: &OffsetSpec) -> bool {
+    /// Bytes of which a map remembers what was taken: the region, or one turn of a strided zone; none where blocks come
+    /// as they are drawn.
+    fn mapped_bytes(&self, spec: &OffsetSpec) -> Option<u64> {
         let aligned = (0..3).all(|direction| {
             matches!(spec.align_bytes[direction], 0) || spec.align_bytes[direction] == self.sizes[direction].min()
         });
-        spec.random
-            && !spec.no_map
-            && !spec.paired
-            && aligned
-            && self.strided.is_none()
-            && self.random_percent == [100; 3]
-            && self.distribution == Distribution::Random
-            && spec.region_bytes / self.unit_bytes(spec) <= MOST_UNITS
+        let by_law = self.random_percent != [100; 3] || self.distribution != Distribution::Random;
+        let mapped_bytes = self.strided.map_or(spec.region_bytes, |zones| zone_bytes(&zones).min(spec.file_bytes));
+        let once = spec.random && !spec.no_map && !spec.paired && aligned && !by_law;
+        (once && mapped_bytes / self.unit_bytes(spec) <= MOST_UNITS).then_some(mapped_bytes)
     }
 
     /// The largest number of bytes of which every size in use is a multiple.
@@ -90,17 +87,55 @@ impl Shape {
 
     /// Bytes of memory that the map will take.
     pub(super) fn memory_bytes(&self, spec: &OffsetSpec) -> u64 {
-        if self.covers(spec) { Bits::bytes(spec.region_bytes / self.unit_bytes(spec)) } else { 0 }
+        self.mapped_bytes(spec).map_or(0, |bytes| Bits::bytes(bytes / self.unit_bytes(spec)))
     }
 }
 
-/// The units of the region that were not taken yet.
+/// Bytes of a zone within which offsets lie.
+fn zone_bytes(zones: &Strided) -> u64 {
+    if zones.range_bytes == 0 { zones.used_bytes } else { zones.range_bytes }
+}
+
+/// The units of the region, or of a zone, that were not taken yet.
 #[derive(Debug)]
 struct Map {
     unit_bytes: u64,
     units: u64,
     free: u64,
     bits: Bits,
+}
+
+impl Map {
+    fn new(bytes: u64, unit_bytes: u64) -> Map {
+        let units = bytes / unit_bytes;
+        Map { unit_bytes, units, free: units, bits: Bits::new(units) }
+    }
+
+    fn clear(&mut self) {
+        self.bits.clear(self.units);
+        self.free = self.units;
+    }
+
+    /// Takes up to `len` bytes at a drawn place in the first `space` bytes, a multiple of `step` bytes; from the next
+    /// free unit on if that one is taken. Where they begin, and how many they are; `None` if no unit is free.
+    fn take(&mut self, rng: &mut Xoshiro256PlusPlus, space: u64, step: u64, len: u64) -> Option<(u64, u64)> {
+        let units = self.units.min(space / self.unit_bytes);
+        let (step, wanted) = ((step / self.unit_bytes).max(1), len.div_ceil(self.unit_bytes));
+        let steps = units / step;
+        if self.free == 0 || steps == 0 {
+            return None;
+        }
+        let drawn = below(rng, steps) * step;
+        let free_from = |from: u64| self.bits.free_from(from).filter(|&unit| unit < units);
+        let first = if self.bits.is_taken(drawn) { free_from(drawn).or_else(|| free_from(0))? } else { drawn };
+        let mut end = first;
+        while end < units && end - first < wanted && !self.bits.is_taken(end) {
+            self.bits.take(end);
+            end += 1;
+        }
+        self.free -= end - first;
+        Some((first * self.unit_bytes, len.min((end - first) * self.unit_bytes)))
+    }
 }
 
 /// The generator.
@@ -125,9 +160,7 @@ pub(super) struct Shaped {
 
 impl Shaped {
     pub(super) fn new(spec: &OffsetSpec, shape: &Shape) -> Self {
-        let unit_bytes = shape.unit_bytes(spec);
-        let units = spec.region_bytes / unit_bytes;
-        let map = shape.covers(spec).then(|| Map { unit_bytes, units, free: 0, bits: Bits::new(units) });
+        let map = shape.mapped_bytes(spec).map(|bytes| Map::new(bytes, shape.unit_bytes(spec)));
         let mut shaped = Shaped {
             spec: spec.clone(),
             shape: Box::new(shape.clone()),
@@ -148,7 +181,8 @@ impl Shaped {
             // The law does not change with the pass: what is hot stays hot.
             shaped.law = Law::new(&shape.distribution, spec.region_bytes / smallest, smallest, spec.key);
         }
-        shaped.restart(true);
+        shaped.seed();
+        shaped.go_to_start();
         shaped
     }
 
@@ -165,16 +199,43 @@ impl Shaped {
         self.map.as_ref().map_or(0, |map| Bits::bytes(map.units))
     }
 
+    /// As [`Offsets::next_loop`](super::Offsets::next_loop).
+    pub(super) fn next_loop(&mut self, repeat: bool) -> bool {
+        let (random, by_zone) = (self.spec.random, self.shape.strided.is_some());
+        // Sequences of two directions come to their ends at different times, so that their draws go on.
+        let one = self.spec.block_bytes.iter().filter(|bytes| **bytes > 0).count() == 1;
+        let taken = !by_zone && self.map.as_ref().is_some_and(|map| map.free == 0);
+        let ended = if random { taken } else { one };
+        if ended {
+            self.restart(repeat);
+        } else if !random || self.map.is_none() || by_zone {
+            self.go_to_start();
+        }
+        ended
+    }
+
+    /// Begins again: what is drawn once in a pass in the same order (`repeat`) or another; draws that nothing
+    /// remembers go on.
     pub(super) fn restart(&mut self, repeat: bool) {
+        self.go_to_start();
+        if self.spec.random && (self.map.is_none() || self.shape.strided.is_some()) {
+            return;
+        }
         self.pass += u64::from(!repeat);
+        self.seed();
+    }
+
+    fn seed(&mut self) {
         let key = pass_key(self.spec.key, self.pass);
         let paired = self.spec.paired;
         let stream =
             |what: u64| [0, 1, 2].map(|direction| generator(derive(key, what + if paired { 0 } else { direction })));
         (self.sizes, self.places, self.choices) = (stream(0), stream(3), stream(6));
+    }
+
+    fn go_to_start(&mut self) {
         if let Some(map) = &mut self.map {
-            map.bits.clear(map.units);
-            map.free = map.units;
+            map.clear();
         }
         self.position = [self.spec.region_start; 3];
         self.run_left = [0; 3];
@@ -247,23 +308,9 @@ impl Shaped {
     fn next_in_map(&mut self, d: usize, room: u64) -> Option<Block> {
         let len = self.length(d, self.spec.region_bytes, room)?;
         let smallest = self.shape.sizes[d].min();
-        let map = self.map.as_mut()?;
-        let (step, wanted) = ((smallest / map.unit_bytes).max(1), len.div_ceil(map.unit_bytes));
-        let blocks = map.units / step;
-        if map.free == 0 || blocks == 0 {
-            return None;
-        }
-        let drawn = below(&mut self.places[d], blocks) * step;
-        let first =
-            if map.bits.is_taken(drawn) { map.bits.free_from(drawn).or_else(|| map.bits.free_from(0))? } else { drawn };
-        let mut end = first;
-        while end < map.units && end - first < wanted && !map.bits.is_taken(end) {
-            map.bits.take(end);
-            end += 1;
-        }
-        map.free -= end - first;
-        let offset = self.spec.region_start + first * map.unit_bytes;
-        Some(Block { offset, len: len.min((end - first) * map.unit_bytes) as u32 })
+        let region_bytes = self.spec.region_bytes;
+        let (at, len) = self.map.as_mut()?.take(&mut self.places[d], region_bytes, smallest, len)?;
+        Some(Block { offset: self.spec.region_start + at, len: len as u32 })
     }
 
     fn next_anywhere(&mut self, d: usize, room: u64) -> Option<Block> {
@@ -280,31 +327,50 @@ impl Shaped {
 
     fn next_in_zone(&mut self, d: usize, room: u64) -> Option<Block> {
         let zones = self.shape.strided?;
-        let range = if zones.range_bytes == 0 { zones.used_bytes } else { zones.range_bytes };
+        let range = zone_bytes(&zones);
         if self.zone_used >= zones.used_bytes {
-            self.zone_start = self.zone_start.saturating_add(range).saturating_add(zones.skip_bytes);
-            self.zone_used = 0;
-            self.position[d] = self.zone_start;
+            self.begin_zone(self.zone_start.saturating_add(range).saturating_add(zones.skip_bytes), d);
         }
         let smallest = self.shape.sizes[d].min();
         if self.zone_start.saturating_add(smallest) > self.spec.file_bytes {
-            self.zone_start = self.spec.region_start;
-            self.position[d] = self.zone_start;
+            self.begin_zone(self.spec.region_start, d);
         }
         let zone_end = self.zone_start.saturating_add(range).min(self.spec.file_bytes);
         let zone_bytes = zone_end.saturating_sub(self.zone_start);
         let len = self.length(d, zone_bytes, room)?;
-        let offset = if self.spec.random {
-            let align = self.align(d);
-            self.zone_start + below(&mut self.places[d], (zone_bytes - len) / align + 1) * align
+        let (offset, len) = if self.spec.random {
+            let (at, len) = self.place_in_zone(d, zone_bytes, len)?;
+            (self.zone_start + at, len)
         } else if self.position[d] + len <= zone_end {
-            self.position[d]
+            (self.position[d], len)
         } else {
-            self.zone_start
+            (self.zone_start, len)
         };
         self.zone_used += len;
         self.position[d] = offset + len;
         Some(Block { offset, len: len as u32 })
+    }
+
+    fn begin_zone(&mut self, start: u64, d: usize) {
+        (self.zone_start, self.zone_used) = (start, 0);
+        self.position[d] = start;
+        if let Some(map) = &mut self.map {
+            map.clear();
+        }
+    }
+
+    /// A random place in the zone, and its length; each once in a turn, and again when all were taken.
+    fn place_in_zone(&mut self, d: usize, zone_bytes: u64, len: u64) -> Option<(u64, u64)> {
+        let align = self.align(d);
+        let rng = &mut self.places[d];
+        let Some(map) = &mut self.map else {
+            return Some((below(rng, (zone_bytes - len) / align + 1) * align, len));
+        };
+        let taken = map.take(rng, zone_bytes, align, len);
+        taken.or_else(|| {
+            map.clear();
+            map.take(rng, zone_bytes, align, len)
+        })
     }
 
     /// The length of the next block, drawn again while it does not fit into `space`, or while a drawn size is more than

@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use iostrata_engine::{FileId, Io, Op, SlotId};
-use iostrata_spec::{Job, VerifyMethod};
+use iostrata_spec::{Distribution, Job, VerifyMethod, ZoneMode};
 
 use self::checker::{Checker, Place};
 use self::pool::Pool;
@@ -356,7 +356,11 @@ impl Verifier {
 
 /// Whether a byte may be written twice between two checks.
 fn may_overlap(job: &Job) -> bool {
-    job.no_random_map || job.time_based || job.workload.modifier.is_some() || job.workload.trims
+    let shape = &job.shape;
+    let by_law = shape.distribution != Distribution::Random || shape.random_percent.iter().flatten().any(|&p| p < 100);
+    let overlaps = shape.identical || shape.zone_mode == ZoneMode::Strided || shape.align.iter().any(Option::is_some);
+    let several = job.time_based || job.loops > 1 && job.io_size.is_some();
+    job.no_random_map || several || job.workload.modifier.is_some() || job.workload.trims || by_law || overlaps
 }
 
 /// The writes of a pass at most, to have room for them; not more room than for a million.

@@ -54,6 +54,10 @@ pub(super) struct FeedLimits {
     pub(super) open_files: usize,
     /// Lengths that are drawn keep within the bytes of the pass.
     pub(super) lengths_fit: bool,
+    /// Each pass has the order of the one before (`randrepeat`), else another.
+    pub(super) repeat: bool,
+    /// Loops take less than the files have: a random order goes on from loop to loop, and comes to its end within one.
+    pub(super) renews: bool,
 }
 
 /// Blocks planned ahead for the common job: one file, one direction.
@@ -152,11 +156,12 @@ impl Feed {
         }
     }
 
-    /// Begins another pass in the same order (`repeat`) or a new one.
+    /// Begins another pass. A random order that is not at its end goes on; else it begins again, and the tosses between
+    /// reads and writes with it.
     ///
     /// Returns false, and stays dry, if all I/Os are planned, or if the pass that ended planned nothing: another would
     /// not either.
-    pub(super) fn restart(&mut self, repeat: bool) -> bool {
+    pub(super) fn restart(&mut self) -> bool {
         if self.ios_left == 0 {
             return false;
         }
@@ -164,7 +169,40 @@ impl Feed {
         let pool = self.bytes_left.saturating_add(self.bytes_later);
         self.bytes_left = self.limits.bytes.min(pool);
         self.bytes_later = pool - self.bytes_left;
-        self.begin_pass(|files, _| files.iter_mut().for_each(|file| file.restart(repeat)))
+        if !self.planned_in_pass {
+            return false;
+        }
+        if self.ahead_next < self.ahead_end && self.files[0].goes_on() {
+            // What is planned is the beginning of the next loop.
+            self.planned_in_pass = false;
+            self.open_from(0);
+            return true;
+        }
+        let repeat = self.limits.repeat;
+        let mut again = false;
+        self.begin_pass(|files, _| files.iter_mut().for_each(|file| again |= file.next_loop(repeat)));
+        if again {
+            self.restart_mix();
+        }
+        true
+    }
+
+    /// The tosses of a random job belong to its order; those of a sequential one go on.
+    fn restart_mix(&mut self) {
+        if self.files.iter().any(Offsets::goes_on) {
+            self.mix.restart(self.limits.repeat);
+        }
+    }
+
+    /// A random order that came to its end within a loop begins again; false if no block would come.
+    fn renew(&mut self) -> bool {
+        let renews = self.limits.renews && self.planned_in_pass && !self.opens_in_parts();
+        if renews {
+            let repeat = self.limits.repeat;
+            self.begin_pass(|files, _| files.iter_mut().for_each(|file| file.restart(repeat)));
+            self.restart_mix();
+        }
+        renews
     }
 
     /// Goes round again while time is left: what came to its end begins anew, in another order.
@@ -238,26 +276,52 @@ impl Feed {
     /// The common job: offsets are made 64 at a time.
     #[inline]
     fn next_ahead(&mut self, direction: Direction) -> Result<Planned, Dry> {
-        if self.ahead_next == self.ahead_end {
-            self.ahead_end = self.files[0].plan(direction, &mut self.ahead);
-            self.ahead_next = 0;
-            if self.ahead_end == 0 {
-                self.dried = Some((0, direction));
-                return Err(Dry::Pass);
-            }
+        if self.ahead_next == self.ahead_end && !self.plan_ahead(direction) {
+            self.dried = Some((0, direction));
+            return Err(Dry::Pass);
         }
         let block = self.ahead[self.ahead_next];
         self.ahead_next += 1;
         Ok(self.count(planned(block, 0, direction)))
     }
 
+    fn plan_ahead(&mut self, direction: Direction) -> bool {
+        self.ahead_next = 0;
+        self.ahead_end = self.files[0].plan(direction, &mut self.ahead);
+        if self.ahead_end == 0 && self.renew() {
+            self.ahead_end = self.files[0].plan(direction, &mut self.ahead);
+        }
+        self.ahead_end > 0
+    }
+
     fn next_any(&mut self, wanted: Option<Direction>) -> Result<Planned, Dry> {
-        // A trim and its write belong together, whatever a rate wants.
-        let direction = match (self.single, wanted) {
+        let mut direction = self.direction(wanted);
+        let mut found = self.pick(direction);
+        if found.is_none() && self.renew() {
+            direction = self.direction(wanted);
+            found = self.pick(direction);
+        }
+        let io = found.ok_or(Dry::Pass)?;
+        if self.paired && direction == Direction::Trim {
+            self.planned_in_pass = true;
+            return Ok(io);
+        }
+        self.choice.given();
+        Ok(self.count(io))
+    }
+
+    /// A trim and its write belong together, whatever a rate wants.
+    #[inline]
+    fn direction(&mut self, wanted: Option<Direction>) -> Direction {
+        match (self.single, wanted) {
             (Some(direction), _) => direction,
             (None, Some(direction)) if !self.paired => direction,
             _ => self.mix.next(),
-        };
+        }
+    }
+
+    /// The next block of the file whose turn it is; files without one leave the round.
+    fn pick(&mut self, direction: Direction) -> Option<Planned> {
         // As in fio the last block may reach over io_size, and is drawn to fit what is left of size.
         let room = if self.limits.lengths_fit { self.bytes_left } else { u64::MAX };
         while !self.live_files.is_empty() {
@@ -269,21 +333,14 @@ impl Feed {
                 offsets.restart(false);
                 block = offsets.next_within(direction, room);
             }
-            let Some(block) = block else {
-                self.dried = Some((file, direction));
-                self.live_files.remove(position);
-                self.choice.ended();
-                continue;
-            };
-            let io = planned(block, file, direction);
-            if self.paired && direction == Direction::Trim {
-                self.planned_in_pass = true;
-                return Ok(io);
+            if let Some(block) = block {
+                return Some(planned(block, file, direction));
             }
-            self.choice.given();
-            return Ok(self.count(io));
+            self.dried = Some((file, direction));
+            self.live_files.remove(position);
+            self.choice.ended();
         }
-        Err(Dry::Pass)
+        None
     }
 
     #[inline]
@@ -310,7 +367,9 @@ fn planned(block: Block, file: FileId, direction: Direction) -> Planned {
 
 #[cfg(test)]
 mod tests {
-    use iostrata_spec::job::FileService;
+    use std::collections::HashSet;
+
+    use iostrata_spec::job::{FileService, Workload};
 
     use super::*;
     use crate::generate::OffsetSpec;
@@ -343,6 +402,8 @@ mod tests {
             fdatasync_every: 0,
             open_files: usize::MAX,
             lengths_fit: true,
+            repeat: true,
+            renews: false,
         }
     }
 
@@ -389,7 +450,7 @@ mod tests {
         assert!(feed.next_files());
         assert_eq!((drain(&mut feed).0, feed.open_files()), (text("Read 2 0|Read 2 1"), 2..3));
         assert!(!feed.next_files());
-        assert!(feed.restart(true));
+        assert!(feed.restart());
         assert_eq!((drain(&mut feed).0.len(), feed.open_files()), (4, 0..2));
     }
 
@@ -419,9 +480,9 @@ mod tests {
         let rules = FeedLimits { ios: 2, loops: 3, ..limits(u64::MAX) };
         let mut feed = feed(vec![file(4)], writes(), false, rules);
         assert_eq!(drain(&mut feed).0, ["Write 0 0", "Write 0 1", "Write 0 2", "Write 0 3"]);
-        assert!(feed.restart(true));
+        assert!(feed.restart());
         assert_eq!(drain(&mut feed), (vec!["Write 0 0".to_string(), "Write 0 1".to_string()], Dry::Limit));
-        assert!(!feed.restart(true));
+        assert!(!feed.restart());
     }
 
     #[test]
@@ -440,11 +501,52 @@ mod tests {
             loop {
                 planned.push(drain(&mut feed).0.len());
                 let looped = planned.len() >= loops as usize;
-                if looped && !feed.owes_bytes() || !feed.restart(true) {
+                if looped && !feed.owes_bytes() || !feed.restart() {
                     break;
                 }
             }
             assert_eq!(planned, passes, "io_size of {io_blocks} blocks, {loops} loops");
+        }
+    }
+
+    /// A file whose blocks come in a random order.
+    fn random_file(blocks: u64) -> Offsets {
+        Offsets::new(&OffsetSpec {
+            region_start: 0,
+            region_bytes: blocks * BLOCK,
+            file_bytes: blocks * BLOCK,
+            block_bytes: [BLOCK; 3],
+            align_bytes: [BLOCK; 3],
+            random: true,
+            modifier: None,
+            no_map: false,
+            paired: false,
+            key: 1,
+            shape: None,
+        })
+    }
+
+    #[test]
+    fn loops_below_the_file_go_on_in_a_random_order_and_begin_it_again_within_one() {
+        // Planned ahead, and one by one, where reads and writes share the blocks.
+        for mix in [None, Some(Mix::new(50, 1))] {
+            let mix = || {
+                mix.clone().unwrap_or_else(|| {
+                    let reads = Workload { reads: true, writes: false, trims: false, random: true, modifier: None };
+                    Mix::for_workload(&reads, 100, 1)
+                })
+            };
+            let rules = FeedLimits { loops: 4, renews: true, ..limits(160 * BLOCK) };
+            let mut feed = feed(vec![random_file(256)], mix(), false, rules);
+            let mut all = drain(&mut feed).0;
+            for _ in 0..3 {
+                assert!(feed.restart());
+                all.extend(drain(&mut feed).0);
+            }
+            assert_eq!(all.len(), 640);
+            assert!(all[..256] == all[256..512] && all[..128] == all[512..], "the same order, the same tosses");
+            let block = |io: &String| io.rsplit(' ').next().unwrap().to_owned();
+            assert_eq!(all[..256].iter().map(block).collect::<HashSet<_>>().len(), 256);
         }
     }
 
@@ -453,6 +555,6 @@ mod tests {
         let mut feed = feed(vec![file(0)], writes(), false, limits(u64::MAX));
         assert_eq!(drain(&mut feed), (Vec::new(), Dry::Pass));
         assert!(!feed.wrap());
-        assert!(!feed.restart(false));
+        assert!(!feed.restart());
     }
 }

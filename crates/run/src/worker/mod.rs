@@ -325,7 +325,7 @@ fn passes<C: Clock>(
             PassEnd::Stop => false,
             PassEnd::Pass => loops_left > 0 || (several_passes && core.feed.owes_bytes()),
         };
-        if !another || !core.feed.restart(job.seed != Seed::Fresh) {
+        if !another || !core.feed.restart() {
             break Ok(());
         }
         if let Err(error) = unlink_between(core).and_then(|()| reopen(birth, core, &mut instance, depth)) {
@@ -501,6 +501,7 @@ fn make_feed(plan: &WorkerPlan, streams: &Streams) -> Feed {
         let file_bytes = there.map_or(0, |facts| facts.size_bytes).max(file.file_bytes);
         Offsets::new(&OffsetSpec::for_job(job, file.region_start, file.region_bytes, file_bytes, key))
     });
+    let region_bytes: u64 = plan.files.iter().map(|file| file.region_bytes).sum();
     let limits = FeedLimits {
         bytes: if job.time_based { u64::MAX } else { plan.io_bytes },
         ios: if job.time_based { u64::MAX } else { job.number_ios.unwrap_or(u64::MAX) },
@@ -509,6 +510,10 @@ fn make_feed(plan: &WorkerPlan, streams: &Streams) -> Feed {
         fdatasync_every: job.fdatasync_every,
         open_files: open_files_at_once(job),
         lengths_fit: job.io_size.is_none(),
+        repeat: job.seed != Seed::Fresh,
+        renews: job.workload.random
+            && job.loops > 1
+            && (plan.io_bytes < region_bytes || job.workload.modifier.is_some_and(|length| length > 1)),
     };
     let paired = job.workload.trims && job.workload.writes;
     let choice = FileChoice::new(job.file_service, plan.files.len(), streams.files);
