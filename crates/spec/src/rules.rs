@@ -121,11 +121,12 @@ impl Rules<'_> {
     }
 
     fn sizes(&mut self) {
-        let job = &self.built.draft.job;
+        let job = &mut self.built.draft.job;
+        // What generators of job files write for "all there is".
+        job.size = job.size.filter(|size| *size != Size::Bytes(0));
         let (smallest, _) = job.block_limits();
         let size = job.size;
         if let Some(Size::Bytes(size)) = size
-            && size > 0
             && size < smallest
         {
             let message = format!("a size of {size} bytes is smaller than the block size, {smallest} bytes");
@@ -238,12 +239,14 @@ impl Rules<'_> {
     }
 }
 
-/// The largest size of which every block of the direction that is checked is a multiple.
+/// The largest size of which every block of the direction that is checked is a multiple (but for the ends of
+/// unaligned ones).
 fn smallest_unit(job: &Job) -> u64 {
     let [read, write, _] = job.block_sizes();
     match if job.workload.writes { write } else { read } {
         BlockSizes::One(bytes) => bytes,
-        BlockSizes::Range { unaligned: true, .. } => 1,
+        // Blocks are read back as they were written. Those that only read have nothing to tell where one began.
+        BlockSizes::Range { unaligned: true, .. } if !job.workload.writes => 1,
         BlockSizes::Range { min, max, .. } => gcd(min, max),
         BlockSizes::Split(shares) => shares.iter().fold(0, |unit, share| gcd(unit, share.bytes)),
     }

@@ -87,6 +87,7 @@ pub const AMOUNTS: &[Line] = &[
     exact("size above the file's", "--rw=write --filename=data --size=1m").with(&[("data", 300 * K)]),
     exact("size in percent", "--rw=read --filename=data --size=50%").with(&[("data", M)]),
     exact("size in percent", "--rw=randread --filename=data --size=33% --bs=8k").with(&[("data", M)]),
+    exact("size=0", "--rw=read --filename=data --size=0").with(&[("data", M)]),
     fails("no size", "--rw=read"),
     fails("no size", "--rw=write"),
     fails("a block above the size", "--rw=read --size=4k --bs=8k"),

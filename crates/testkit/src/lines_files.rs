@@ -47,6 +47,7 @@ pub const SHAPES: &[Line] = &[
     exact("opendir", "--rw=write --opendir=d --size=48k").with(&[("d/a", 64 * K), ("d/b", 40 * K), ("d/e/c", 20 * K)]),
     exact("pre_read", "--rw=read --size=256k --pre_read=1"),
     exact("pre_read", "--rw=randwrite --size=256k --nrfiles=2 --pre_read=1 --ioengine=libaio --iodepth=4"),
+    exact("create_on_open, a folder to be made", "--rw=write --create_on_open=1 --filename=d/e/f --size=64k"),
     exact("unlink_each_loop", "--rw=write --size=64k --unlink_each_loop=1 --loops=3"),
     exact("unlink_each_loop", "--rw=write --size=64k --unlink_each_loop=1"),
     exact("fill_device with room", "--rw=write --size=256k --fill_device=1 --nrfiles=2"),

@@ -18,6 +18,10 @@ pub const CHECKED: &[Line] = &[
     exact("verify_backlog", "--rw=write --verify=md5 --verify_backlog=5 --size=64k --verify_state_save=0"),
     exact("verify_interval", "--rw=write --verify=md5 --bs=16k --verify_interval=4k --size=64k --verify_state_save=0"),
     exact("verify_pattern", "--rw=write --verify_pattern=0xdeadbeef --size=64k --verify_state_save=0"),
+    ends(
+        "verify of unaligned sizes",
+        "--rw=randwrite --verify=md5 --bsrange=4k-64k --bs_unaligned=1 --size=1m --verify_state_save=0",
+    ),
     exact("verify with rw=write:N", "--rw=write:4k --verify=md5 --size=64k --verify_state_save=0"),
     exact(
         "verify with loops below size",

@@ -298,7 +298,7 @@ impl<C: Clock> Core<'_, C> {
             }
         }
         if self.range_sync.every > 0 && direction == Direction::Write {
-            self.sync_range(slot);
+            self.sync_range(slot, now_ns);
         }
         if let Some(log) = &mut self.log {
             log.io(record(slot, direction, now_ns));
@@ -309,11 +309,17 @@ impl<C: Clock> Core<'_, C> {
         Outcome::Done
     }
 
-    /// `sync_file_range` after enough writes: over what they reached.
+    /// `sync_file_range` after enough writes: over what they reached. Its time is among those of syncs, as in fio, which
+    /// does not count it as one.
     #[cold]
-    fn sync_range(&mut self, slot: &Slot) {
-        if let Err(error) = self.range_sync.note(&slot.io, slot.asked_len, &self.files) {
-            self.error.get_or_insert_with(|| RunError::system(self.job, None, "sync_file_range", &error));
+    fn sync_range(&mut self, slot: &Slot, now_ns: u64) {
+        match self.range_sync.note(&slot.io, slot.asked_len, &self.files) {
+            Ok(false) => {}
+            Ok(true) if self.job.measure.clat => self.live.sync.record(self.clock.now_ns().saturating_sub(now_ns)),
+            Ok(true) => {}
+            Err(error) => {
+                self.error.get_or_insert_with(|| RunError::system(self.job, None, "sync_file_range", &error));
+            }
         }
     }
 

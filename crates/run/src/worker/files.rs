@@ -12,6 +12,7 @@ use iostrata_spec::{FadviseHint, Job, SyncFlag};
 
 use super::durable::hint_life;
 use crate::error::RunError;
+use crate::layout::make_parents;
 use crate::live::Live;
 use crate::plan::WorkerPlan;
 
@@ -44,6 +45,9 @@ impl OpenFiles {
         }
         let job = &plan.job;
         for file in plan.files.iter().take(which.end).skip(which.start) {
+            if job.create_on_open && job.allow_create {
+                make_parents(job, &file.path)?;
+            }
             let target = guard
                 .open(&file.path, &how(job, plan.engine))
                 .map_err(|error| RunError::job_errno(job, error.errno(), error.to_string()))?;

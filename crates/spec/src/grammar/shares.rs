@@ -65,7 +65,15 @@ impl Grammar<'_> {
         let mut bytes = Vec::new();
         let mut percents = Vec::new();
         for item in parts.into_iter().filter_map(|part| item_of(part.trimmed())) {
-            bytes.push(self.bytes(item.first, 1, u64::MAX)?);
+            let mut first = item.first;
+            if let Some(dash) = first.text.get(1..).and_then(|rest| rest.find('-')) {
+                self.note(
+                    first.from(dash + 1).span(),
+                    "a share is one of a single size: the first of a range is taken",
+                );
+                first = first.to(dash + 1);
+            }
+            bytes.push(self.bytes(first, 1, u64::MAX)?);
             let most = if self.reading == Reading::Fio { i64::MAX } else { 100 };
             let percent = item.second.map(|p| self.int(p, 0, most)).transpose()?;
             percents.push(percent.map(|p| p.min(100) as u32));

@@ -40,6 +40,12 @@ const CASES: &[Case] = &[
     Case { text: "invalidate=Off", what: |j| i64::from(j.invalidate), plain: 0, fio: None },
     Case { text: "thread=yes", what: |j| i64::from(j.thread), plain: 1, fio: None },
     Case { text: "bs=4k/60:8k/40", what: bytes, plain: 4096, fio: Some(4096) },
+    Case {
+        text: "bssplit=36k-60k/30:4k/70",
+        what: |j| j.block_limits().1 as i64,
+        plain: 36 << 10,
+        fio: Some(36 << 10),
+    },
     Case { text: "bs=,8k/15:1024k:85,", what: |j| j.block_size.write as i64, plain: 8192, fio: Some(8192) },
     Case {
         text: "description=a#b c",
