@@ -240,6 +240,7 @@ impl Habits {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a file of the test's own needs no guard")]
 mod tests {
     use super::*;
     use std::os::fd::AsRawFd;
