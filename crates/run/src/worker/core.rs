@@ -309,8 +309,8 @@ impl<C: Clock> Core<'_, C> {
         Outcome::Done
     }
 
-    /// `sync_file_range` after enough writes: over what they reached. Its time is among those of syncs, as in fio, which
-    /// does not count it as one.
+    /// `sync_file_range` after enough writes: over what they reached. Its time is among those of syncs, as in fio,
+    /// which does not count it as one.
     #[cold]
     fn sync_range(&mut self, slot: &Slot, now_ns: u64) {
         match self.range_sync.note(&slot.io, slot.asked_len, &self.files) {
