@@ -7,9 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use iostrata_os::memory::{Mapping, Source};
+
 use crate::api::SlotId;
 
-/// The buffers of one worker: one anonymous mapping cut into slots of one size.
+/// The buffers of one worker: one mapping cut into slots of one size.
 ///
 /// While a request is in flight the kernel owns its slot's bytes, and no reference to them may exist: engines hand out
 /// only the address ([`SlotArena::ptr`]) and mark the slot with [`SlotArena::lend`] and [`SlotArena::give_back`]. Debug
@@ -18,10 +20,8 @@ use crate::api::SlotId;
 /// A slot belongs to one thread at a time: its worker, or the helper that carries out the request in it. What passes
 /// the request from one to the other (a lock, a channel) also orders their accesses.
 pub struct SlotArena {
-    /// Where the mapping begins.
-    mapping: *mut u8,
-    /// Length of the mapping.
-    mapping_bytes: usize,
+    /// The memory; gone only while it is dropped.
+    mapping: Option<Mapping>,
     /// Slot 0: the first address in the mapping with the alignment asked for.
     first: *mut u8,
     slots: u32,
@@ -60,38 +60,48 @@ impl SlotArena {
     /// # Errors
     /// `EINVAL` if there is no slot, the alignment is no power of two, or the sizes overflow; else what `mmap` said.
     pub fn new(slots: u32, slot_bytes: usize, alignment: usize) -> io::Result<Arc<SlotArena>> {
-        let page = page_bytes();
-        let alignment = alignment.max(page);
-        let invalid = || io::Error::from_raw_os_error(libc::EINVAL);
-        if slots == 0 || !alignment.is_power_of_two() {
+        if !alignment.is_power_of_two() {
             return Err(invalid());
         }
+        let alignment = alignment.max(page_bytes());
         let slot_bytes = slot_bytes.max(1).checked_next_multiple_of(alignment).ok_or_else(invalid)?;
-        // A mapping begins at a page; a larger alignment needs room to move up.
-        let spare = alignment - page;
-        let mapping_bytes = slot_bytes.checked_mul(slots as usize).and_then(|all| all.checked_add(spare));
-        let mapping_bytes = mapping_bytes.filter(|&all| isize::try_from(all).is_ok()).ok_or_else(invalid)?;
-        // SAFETY: a fresh anonymous mapping at an address of the kernel's choice touches no memory of ours.
-        let mapping = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                mapping_bytes,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-        };
-        if mapping == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
+        SlotArena::placed(slots, slot_bytes, alignment, Source::Private)
+    }
+
+    /// The same in memory from `source`.
+    ///
+    /// With an `alignment` above 0 the first slot begins at a multiple of it, and at no rounder address below a page;
+    /// one that is no power of two is the distance from a page. The other slots follow without gaps.
+    ///
+    /// # Errors
+    /// As for [`SlotArena::new`]; what [`Mapping::from_source`] says.
+    pub fn from_source(
+        slots: u32,
+        slot_bytes: usize,
+        alignment: usize,
+        source: Source<'_>,
+    ) -> io::Result<Arc<SlotArena>> {
+        if alignment > 0 {
+            return SlotArena::placed(slots, slot_bytes.max(1), alignment, source);
         }
-        let mapping = mapping.cast::<u8>();
-        let up = (mapping as usize).next_multiple_of(alignment) - mapping as usize;
+        let slot_bytes = slot_bytes.max(1).checked_next_multiple_of(page_bytes()).ok_or_else(invalid)?;
+        SlotArena::placed(slots, slot_bytes, page_bytes(), source)
+    }
+
+    fn placed(slots: u32, slot_bytes: usize, alignment: usize, source: Source<'_>) -> io::Result<Arc<SlotArena>> {
+        let page = page_bytes();
+        let round = alignment.is_power_of_two() && alignment >= page;
+        // A mapping begins at a page; a larger alignment needs room to move up, as does one within a page.
+        let spare = if round { alignment - page } else { alignment };
+        let mapping_bytes = slot_bytes.checked_mul(slots as usize).and_then(|all| all.checked_add(spare));
+        let mapping_bytes = mapping_bytes.filter(|&all| slots > 0 && isize::try_from(all).is_ok());
+        let mapping = Mapping::from_source(mapping_bytes.ok_or_else(invalid)?, source)?;
+        let start = mapping.as_ptr();
+        let up = if round { (start as usize).next_multiple_of(alignment) - start as usize } else { alignment };
         Ok(Arc::new(SlotArena {
-            mapping,
-            mapping_bytes,
+            mapping: Some(mapping),
             // SAFETY: `up` is at most `spare`, which the mapping holds beyond its slots.
-            first: unsafe { mapping.add(up) },
+            first: unsafe { start.add(up) },
             slots,
             slot_bytes,
             leaked: AtomicBool::new(false),
@@ -173,11 +183,9 @@ impl SlotArena {
 
 impl Drop for SlotArena {
     fn drop(&mut self) {
-        if self.leaked.load(Relaxed) {
-            return;
+        if let (true, Some(mapping)) = (self.leaked.load(Relaxed), self.mapping.take()) {
+            mapping.leak();
         }
-        // SAFETY: exactly the mapping that `new` made; no request in flight points into it, else it would be leaked.
-        unsafe { libc::munmap(self.mapping.cast(), self.mapping_bytes) };
     }
 }
 
@@ -205,6 +213,10 @@ impl Drop for Opened<'_> {
     fn drop(&mut self) {
         self.0.store(State::Idle as u8, Relaxed);
     }
+}
+
+fn invalid() -> io::Error {
+    io::Error::from_raw_os_error(libc::EINVAL)
 }
 
 /// Bytes in a page.
@@ -239,6 +251,20 @@ mod tests {
         let arena = SlotArena::new(3, 4096, big).expect("map");
         assert!((0..3).all(|slot| (arena.ptr(slot) as usize).is_multiple_of(big)));
         arena.with_bytes(2, |bytes| bytes[big - 1] = 1);
+    }
+
+    #[test]
+    fn slots_of_an_alignment_that_was_asked_for_follow_without_gaps() {
+        let page = page_bytes();
+        for (alignment, at) in [(512, 512), (1000, 1000), (page, 0), (1 << 20, 0)] {
+            let arena = SlotArena::from_source(3, 5000, alignment, Source::Shared).expect("map");
+            let first = arena.ptr(0) as usize;
+            assert_eq!(first % alignment.next_power_of_two().max(page), at, "{alignment}");
+            assert_eq!((arena.ptr(1) as usize, arena.slot_bytes()), (first + 5000, 5000));
+            arena.with_bytes(2, |bytes| bytes[4999] = 1);
+        }
+        let plain = SlotArena::from_source(2, 5000, 0, Source::Private).expect("map");
+        assert_eq!((plain.ptr(1) as usize % page, plain.slot_bytes() % page), (0, 0));
     }
 
     #[test]

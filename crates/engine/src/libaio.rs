@@ -30,7 +30,7 @@ pub(crate) const SPEC: EngineSpec = EngineSpec {
 #[derive(Clone, Copy, Default)]
 struct Iocb {
     data: u64,
-    /// `aio_key` and `aio_rw_flags`, whose order depends on the byte order; both stay 0.
+    /// `aio_key`, which stays 0, and `aio_rw_flags`; their order depends on the byte order.
     key_and_flags: [u32; 2],
     opcode: u16,
     priority: i16,
@@ -46,6 +46,14 @@ struct Iocb {
 /// `IOCB_CMD_PREAD` and `IOCB_CMD_PWRITE`.
 const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
+
+/// `RWF_ATOMIC` of `linux/fs.h`.
+const RWF_ATOMIC: u32 = 0x40;
+
+/// No key, and these flags.
+fn key_and_flags(flags: u32) -> [u32; 2] {
+    if cfg!(target_endian = "little") { [0, flags] } else { [flags, 0] }
+}
 
 /// `struct io_event` of `linux/aio_abi.h`.
 #[repr(C)]
@@ -81,12 +89,14 @@ fn availability() -> Availability {
     }
 }
 
-fn make(_: &EngineConfig) -> Result<Instance, EngineError> {
-    Ok(Instance::Async(Box::new(Libaio { files: FileTable::default(), attached: None })))
+fn make(config: &EngineConfig) -> Result<Instance, EngineError> {
+    let write_flags = if config.options.atomic { RWF_ATOMIC } else { 0 };
+    Ok(Instance::Async(Box::new(Libaio { files: FileTable::default(), write_flags, attached: None })))
 }
 
 struct Libaio {
     files: FileTable,
+    write_flags: u32,
     attached: Option<Attached>,
 }
 
@@ -102,13 +112,14 @@ struct Attached {
 
 impl Attached {
     /// Fills the slot's control block and puts it into the batch.
-    fn stage(&mut self, io: &Io, fd: i32) {
+    fn stage(&mut self, io: &Io, fd: i32, write_flags: u32) {
         let address = buffer(self.flight.arena(), io);
         // Before the block, so that a slot that is in flight already never gets into a batch.
         self.flight.take(io.slot);
         let block = &mut self.blocks[io.slot as usize];
         *block = Iocb {
             data: u64::from(io.slot),
+            key_and_flags: if io.op == Op::Write { key_and_flags(write_flags) } else { [0; 2] },
             opcode: if io.op == Op::Write { PWRITE } else { PREAD },
             fd: fd as u32,
             buffer: address as u64,
@@ -240,7 +251,7 @@ impl Engine for Libaio {
         for run in ios.chunk_by(|one, next| in_background(one) && in_background(next)) {
             if in_background(&run[0]) {
                 attached.batch.clear();
-                run.iter().for_each(|io| attached.stage(io, descriptor(&self.files, io.file)));
+                run.iter().for_each(|io| attached.stage(io, descriptor(&self.files, io.file), self.write_flags));
                 let whole = attached.submit_batch(done);
                 taken += attached.batch.len();
                 if !whole? {

@@ -35,6 +35,7 @@ pub(crate) const PVSYNC2: EngineSpec = EngineSpec {
 /// Flags of `preadv2`, from `linux/fs.h`.
 const RWF_HIPRI: usize = 0x1;
 const RWF_NOWAIT: usize = 0x8;
+const RWF_ATOMIC: usize = 0x40;
 const RWF_DONTCACHE: usize = 0x80;
 
 /// The flags of each call.
@@ -42,6 +43,8 @@ const RWF_DONTCACHE: usize = 0x80;
 struct Flags {
     /// Those of all I/Os.
     always: usize,
+    /// Those of writes alone.
+    writes: usize,
     /// I/Os in a hundred that are polled for.
     polled_percent: u32,
     /// What polling is owed so far, in hundredths of an I/O.
@@ -53,7 +56,12 @@ impl Flags {
         let nowait = if options.nowait { RWF_NOWAIT } else { 0 };
         let uncached = if options.uncached { RWF_DONTCACHE } else { 0 };
         let polled_percent = if options.polled { options.polled_percent } else { 0 };
-        Flags { always: nowait | uncached, polled_percent, owed: 0 }
+        Flags {
+            always: nowait | uncached,
+            writes: if options.atomic { RWF_ATOMIC } else { 0 },
+            polled_percent,
+            owed: 0,
+        }
     }
 
     /// The flags of the next I/O: those that are polled for are spread evenly.
@@ -93,7 +101,8 @@ impl SyncOp for Pvsync {
             Op::Trim | Op::Sync | Op::DataSync => return blocking::without_data(fd, io),
         };
         let vector = libc::iovec { iov_base: blocking::buffer(slots, io).cast(), iov_len: io.len as usize };
-        let (number, flags) = self.flags.as_mut().map_or((plain, 0), |flags| (flagged, flags.next()));
+        let of = |flags: &mut Flags| flags.next() | if io.op == Op::Write { flags.writes } else { 0 };
+        let (number, flags) = self.flags.as_mut().map_or((plain, 0), |flags| (flagged, of(flags)));
         slots.lend(io.slot);
         // The offset goes in two words, of which the second is the upper half only where words have 32 bits.
         // SAFETY: the vector names bytes of the slot, which is lent to this call and to nobody else.

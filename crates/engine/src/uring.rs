@@ -29,6 +29,9 @@ pub(crate) const SPEC: EngineSpec =
 /// The mark of a cancellation among the completions.
 const CANCEL: u64 = u64::MAX;
 
+/// `RWF_ATOMIC` of `linux/fs.h`.
+const RWF_ATOMIC: i32 = 0x40;
+
 /// The most bytes that the kernel registers as one buffer.
 const MAX_BUFFER_BYTES: usize = 1 << 30;
 
@@ -82,6 +85,8 @@ struct Attached {
     files: FileTable,
     registered_files: bool,
     transfer: Transfer,
+    /// Flags of writes.
+    write_flags: i32,
     /// The kernel has refused a polled request.
     poll_refused: bool,
     /// The kernel does not know how to cancel everything at once.
@@ -106,12 +111,17 @@ impl Attached {
         let entry = match (&self.transfer, io.op) {
             (_, Op::Sync | Op::Trim) => opcode::Fsync::new(fd).build(),
             (_, Op::DataSync) => opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
-            (Transfer::Plain, _) if write => opcode::Write::new(fd, address, io.len).offset(io.offset).build(),
+            (Transfer::Plain, _) if write => {
+                opcode::Write::new(fd, address, io.len).offset(io.offset).rw_flags(self.write_flags).build()
+            }
             (Transfer::Plain, _) => opcode::Read::new(fd, address, io.len).offset(io.offset).build(),
             (Transfer::Fixed { slots_per_buffer }, _) => {
                 let index = (io.slot / slots_per_buffer) as u16;
                 if write {
-                    opcode::WriteFixed::new(fd, address, io.len, index).offset(io.offset).build()
+                    opcode::WriteFixed::new(fd, address, io.len, index)
+                        .offset(io.offset)
+                        .rw_flags(self.write_flags)
+                        .build()
                 } else {
                     opcode::ReadFixed::new(fd, address, io.len, index).offset(io.offset).build()
                 }
@@ -121,7 +131,7 @@ impl Attached {
                 // SAFETY: the slot is not in flight, so the kernel does not look at its vector.
                 unsafe { vector.write(libc::iovec { iov_base: address.cast(), iov_len: io.len as usize }) };
                 if write {
-                    opcode::Writev::new(fd, vector, 1).offset(io.offset).build()
+                    opcode::Writev::new(fd, vector, 1).offset(io.offset).rw_flags(self.write_flags).build()
                 } else {
                     opcode::Readv::new(fd, vector, 1).offset(io.offset).build()
                 }
@@ -340,6 +350,7 @@ impl Uring {
             files: files.clone(),
             registered_files,
             transfer,
+            write_flags: if options.atomic { RWF_ATOMIC } else { 0 },
             poll_refused: false,
             cancel_any_refused: false,
         };

@@ -118,7 +118,7 @@ fn parts_of(worker: &WorkerPlan) -> Parts {
         mean: logs.window_value != WindowValue::Largest,
         largest: logs.window_value != WindowValue::Mean,
         base_ms: 0,
-        priority: 0,
+        priority: job.process.io_priority_word(),
     };
     Parts { style, parts: LogKind::ALL.into_iter().filter_map(wanted).collect() }
 }

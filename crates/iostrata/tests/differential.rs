@@ -12,12 +12,15 @@ use iostrata_testkit::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
 use iostrata_testkit::lines_data::DATA;
 use iostrata_testkit::lines_engines;
 use iostrata_testkit::lines_files::{SERVICE, SHAPES};
+use iostrata_testkit::lines_memory::{HUGE, MEMORY, ORDERED, TRIMMED};
 use iostrata_testkit::lines_process;
 use iostrata_testkit::lines_shape;
 use iostrata_testkit::lines_time::{LIMITED, PACED};
 use iostrata_testkit::lines_verify::CHECKED;
 use iostrata_testkit::pairs::all_pairs;
-use iostrata_testkit::{Folder, Loop, Mount, Outcome, alone, fio, iostrata, is_root, measure, some_at_once, which};
+use iostrata_testkit::{
+    Folder, HugePages, Loop, Mount, Outcome, alone, fio, iostrata, is_root, measure, some_at_once, which,
+};
 
 const ENGINES: [&str; 10] =
     ["null", "psync", "pvsync", "pvsync2", "sync", "mmap", "splice", "libaio", "posixaio", "io_uring"];
@@ -99,6 +102,43 @@ fn jobs_groups_queues_and_reports_are_fios() {
 #[test]
 fn what_is_checked_is_written_and_read_back_as_in_fio() {
     try_all(CHECKED);
+}
+
+#[test]
+fn buffers_lie_elsewhere_and_the_same_is_moved() {
+    try_all(MEMORY);
+}
+
+#[test]
+fn buffers_lie_in_huge_pages_and_the_same_is_moved() {
+    let Some(_pages) = HugePages::reserve(32) else {
+        iostrata_testkit::skip!("huge pages", "run as root on a machine with memory to spare");
+    };
+    try_all(HUGE);
+}
+
+#[test]
+fn locks_syncs_and_sizes_by_order_are_fios() {
+    try_all(ORDERED);
+}
+
+#[test]
+fn what_is_trimmed_before_it_is_read_back_is_counted_as_in_fio() {
+    let _alone = alone();
+    let Some(fio) = fio() else { iostrata_testkit::skip!("comparing with fio", "apt-get install fio") };
+    if !is_root() {
+        iostrata_testkit::skip!("comparing with fio on a device that trims", "run as root: it makes a loop device");
+    }
+    for line in TRIMMED {
+        let one = |program: &Path| {
+            let (device, folder) = (Loop::new("trimmed", 16), Folder::new("trimmed-run"));
+            let words: Vec<String> = line.words().iter().map(|word| word.replace("DEVICE", &device.device)).collect();
+            let words: Vec<&str> = words.iter().map(String::as_str).chain(["--verify_state_save=0"]).collect();
+            measure(program, &words, folder.path())
+        };
+        let found = differences(line.check, &one(&fio), &one(Path::new(iostrata())));
+        assert!(found.is_empty(), "{}: {found:?}", line.arguments);
+    }
 }
 
 #[test]

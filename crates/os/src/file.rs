@@ -135,6 +135,12 @@ pub struct OpenFlags {
     pub no_atime: bool,
 }
 
+/// The smallest and the largest write that is done whole or not at all, bytes; `None` where there are none or the
+/// system does not tell.
+pub fn atomic_write_bytes(fd: impl AsFd) -> Option<(u32, u32)> {
+    system::atomic_write_bytes(fd.as_fd())
+}
+
 /// Opens `path`; the descriptor is not passed on to programs that this one starts. `mode` is for a new file.
 ///
 /// # Errors

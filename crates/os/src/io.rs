@@ -87,7 +87,7 @@ pub fn fdatasync(fd: RawFd) -> i32 {
 }
 
 /// Tells a block device that `len` bytes at `offset` are no longer needed: 0 or `-errno`; `ENOTTY` on what is no block
-/// device.
+/// device. What the page cache holds of them is written first where the kernel would not drop it.
 pub fn discard(fd: RawFd, offset: u64, len: u64) -> i32 {
     system::discard(fd, offset, len)
 }

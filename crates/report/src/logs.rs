@@ -44,7 +44,8 @@ pub fn window_line(row: &WindowRow, style: &LogStyle) -> String {
         (false, true) => row.largest.to_string(),
         _ => row.mean.to_string(),
     };
-    line(row.end_ms, &value, row.direction, Place::default(), style)
+    // As in fio, whose windows know of no priority.
+    line(row.end_ms, &value, row.direction, Place::default(), &LogStyle { priority: 0, ..*style })
 }
 
 /// The line of a histogram: `time, direction, block size, count, count, …`.

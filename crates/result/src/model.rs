@@ -151,6 +151,9 @@ pub struct WorkerResult {
     /// What the search for steady state saw, if there was one; the members of a group share it.
     #[serde(default)]
     pub steady_state: Option<SteadyState>,
+    /// What became of its blocks, with `block_error_percentiles`.
+    #[serde(default)]
+    pub block_lives: Option<BlockLives>,
     /// The clock that `job_start_clock_id` names, milliseconds, when it started; `None` for the wall clock.
     #[serde(default)]
     pub started_clock_ms: Option<i64>,
@@ -292,6 +295,26 @@ pub struct Reporting {
     pub unified: String,
     /// Disk statistics are shown.
     pub disk_util: bool,
+    /// Reports leave it out (`stats=0`).
+    #[serde(default)]
+    pub hidden: bool,
+}
+
+/// What became of the blocks that a job trims and writes, in units of a trim's size.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BlockLives {
+    /// Nothing was done to them.
+    pub unwritten: u64,
+    /// Trimmed last.
+    pub trimmed: u64,
+    /// Written last.
+    pub written: u64,
+    /// A trim of them failed.
+    pub trim_failed: u64,
+    /// A write of them failed.
+    pub write_failed: u64,
+    /// For each of those that failed: trims before it did, ascending.
+    pub lifetimes: Vec<u32>,
 }
 
 /// One direction of one worker.

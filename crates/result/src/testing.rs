@@ -65,6 +65,7 @@ pub fn worker(name: &str) -> WorkerResult {
         latency_buckets: LatencyBuckets::default(),
         latency_target: None,
         steady_state: None,
+        block_lives: None,
         started_clock_ms: None,
         engine_used: Vec::new(),
         due_not_issued: 0,
@@ -103,6 +104,7 @@ pub fn job(name: &str) -> JobFacts {
             significant_figures: 4,
             unified: "none".to_owned(),
             disk_util: true,
+            hidden: false,
         },
     }
 }

@@ -70,6 +70,7 @@ pub(crate) fn collect(plan: &WorkerPlan, live: &Live, group: Option<&Group>, tim
             complete_counts: counts(&live.complete_counts),
             batch_stamp_error_ns: live.batch_stamp_error_ns.get(),
             latency_target: latency_target(plan, live),
+            block_lives: ending.block_lives.clone(),
             steady_state: group.and_then(Group::steady_state),
             started_clock_ms: live.started_clock_ms.get().copied(),
             latency_buckets: live.buckets.snapshot(),
@@ -209,6 +210,7 @@ fn reporting(job: &Job) -> Reporting {
         }
         .to_string(),
         disk_util: how.disk_util,
+        hidden: how.hidden,
     }
 }
 

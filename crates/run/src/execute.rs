@@ -22,6 +22,7 @@ use crate::group::Group;
 use crate::helpers::HelperThreads;
 use crate::layout::{LayoutNeed, Making, layout_need, missing_folder};
 use crate::live::{Live, State};
+use crate::locks::Doors;
 use crate::plan::{Plan, WorkerPlan};
 use crate::progress::{Progress, Rates};
 use crate::recorder::LogSender;
@@ -145,6 +146,7 @@ struct Run<'a> {
     groups: Vec<Option<Arc<Group>>>,
     order: Order<'a>,
     flows: Flows,
+    doors: Arc<Doors>,
     attendance: Attendance,
     settings: Settings,
     /// Notes that the plan alone gives.
@@ -176,6 +178,7 @@ impl<'a> Run<'a> {
             lives,
             order: Order::of(plan),
             flows: Flows::default(),
+            doors: Arc::default(),
             attendance: Attendance::new(context.status_ns, &context.trigger, start_ns),
             settings: Settings::default(),
             remarks: remarks(plan),
@@ -335,6 +338,7 @@ impl<'a> Run<'a> {
             time: self.time.clone(),
             logs: self.context.logs.clone(),
             flow: self.flows.join(&self.plan.workers[index].job.flow, self.plan.virtual_time),
+            doors: Arc::clone(&self.doors),
             aux_folder: Arc::clone(&self.context.aux_folder),
             notify: Box::new(move || signals.notify()),
         };

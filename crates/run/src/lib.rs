@@ -19,6 +19,7 @@ mod helpers;
 mod latency_target;
 mod layout;
 mod live;
+mod locks;
 pub mod pace;
 mod plan;
 mod progress;

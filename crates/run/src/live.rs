@@ -5,13 +5,14 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use iostrata_engine::{FileId, Io};
 use iostrata_os::thread::{Usage, Waker};
+use iostrata_result::BlockLives;
 use iostrata_spec::RangeSync;
 use iostrata_stats::{LiveBuckets, LiveCounter, LiveLatency, LiveMoments, SeqLock};
 
 use crate::error::RunError;
 use crate::generate::Direction;
 use crate::plan::WorkerPlan;
-use crate::verify::reads_back;
+use crate::verify::{reads_back, trims_written};
 
 /// Where a worker stands; the letter is the one of fio's status line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +108,8 @@ pub struct Ending {
     pub due_not_issued: u64,
     /// I/Os that never came back.
     pub censored: u64,
+    /// What became of its blocks.
+    pub block_lives: Option<BlockLives>,
     /// It was done before its ramp was over.
     pub ended_in_ramp: bool,
 }
@@ -196,7 +199,7 @@ impl Live {
             directions: [
                 direction(workload.reads || reads_back(job)),
                 direction(workload.writes),
-                direction(workload.trims),
+                direction(workload.trims || trims_written(job)),
             ],
             sync: LiveLatency::new(
                 job.fsync_every > 0 || job.fdatasync_every > 0 || job.range_sync != RangeSync::default(),

@@ -55,6 +55,22 @@ fn random_blocks_of_drawn_sizes_cover_each_byte_once() {
 }
 
 #[test]
+fn sizes_can_go_by_whether_an_io_follows_another_one() {
+    let random = moved("--rw=randread --bs=4k,16k --bs_is_seq_rand=1", MIB, MIB);
+    assert!(random.iter().all(|block| block.len == 16 << 10) && random.len() == 64);
+    let sequential = moved("--rw=read --bs=4k,16k --bs_is_seq_rand=1", MIB, MIB);
+    assert!(sequential.iter().all(|block| block.len == 4096) && sequential.len() == 256);
+    let runs = moved("--rw=randread:4 --bs=4k,16k --bs_is_seq_rand=1 --norandommap", MIB, MIB);
+    let mut follows = 0;
+    for pair in runs.windows(2) {
+        let next = pair[0].offset + u64::from(pair[0].len);
+        follows += usize::from(pair[1].len == 4096 && pair[1].offset == next);
+    }
+    let large = runs.iter().filter(|block| block.len == 16 << 10).count();
+    assert!(follows >= runs.len() - large - 1 && large.abs_diff(runs.len() / 4) < 4, "{large} of {}", runs.len());
+}
+
+#[test]
 fn sizes_of_a_range_are_multiples_of_the_smallest_and_all_alike() {
     let blocks = moved("--rw=read --bsrange=4k-64k", 1 << 30, u64::MAX);
     let mut counts = [0u64; 17];

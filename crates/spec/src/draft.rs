@@ -20,6 +20,8 @@ pub struct Draft {
 pub struct Texts {
     /// `ignore_error`.
     pub ignore_error: Option<String>,
+    /// `mem`.
+    pub memory: Option<String>,
     /// `numa_cpu_nodes`.
     pub numa_cpu_nodes: Option<String>,
     /// `numa_mem_policy`.
@@ -83,6 +85,8 @@ impl Default for Reporting {
             significant_figures: 4,
             unified: Unified::None,
             disk_util: true,
+            block_lives: false,
+            hidden: false,
         }
     }
 }
@@ -153,6 +157,7 @@ fn default_job() -> Job {
         fill_device: false,
         unlink_each_loop: false,
         unlink: false,
+        file_lock: FileLock::None,
         fsync_every: 0,
         fdatasync_every: 0,
         append: false,
@@ -179,6 +184,7 @@ fn default_job() -> Job {
         think_io_ns: 0,
         think_cycles: 0,
         buffers: Buffers::default(),
+        memory: Memory::default(),
         verify: Verify::default(),
         measure: Measure::default(),
         reporting: Reporting::default(),

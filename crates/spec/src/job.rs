@@ -9,6 +9,7 @@ pub use logs::*;
 pub use values::*;
 
 pub use crate::durable::{RangeSync, WriteHint};
+pub use crate::memory::{FileLock, Memory, MemoryKind};
 pub use crate::pace::{LatencySearch, RateProcess, SteadyCriterion, SteadyMeasure, SteadyState, ThinkCount};
 pub use crate::process::*;
 pub use crate::service::FileService;
@@ -185,6 +186,8 @@ pub struct EngineOptions {
     pub uncached: bool,
     /// mmap `thp`: huge pages are asked for.
     pub huge_pages: bool,
+    /// `atomic`: a write is done whole or not at all.
+    pub atomic: bool,
     /// io_uring `nonvectored` (fio's default is 1).
     pub vectored: bool,
     /// `sim`'s law.
@@ -203,6 +206,7 @@ impl Default for EngineOptions {
             nowait: false,
             uncached: false,
             huge_pages: false,
+            atomic: false,
             vectored: false,
             sim: SimLaw::default(),
         }
@@ -266,6 +270,10 @@ pub struct Reporting {
     pub unified: Unified,
     /// `disk_util`.
     pub disk_util: bool,
+    /// `block_error_percentiles`.
+    pub block_lives: bool,
+    /// `stats` off: reports leave the job out.
+    pub hidden: bool,
 }
 
 /// What is measured; all on by default.
@@ -466,6 +474,8 @@ pub struct Job {
     pub unlink_each_loop: bool,
     /// `unlink`.
     pub unlink: bool,
+    /// `lockfile`.
+    pub file_lock: FileLock,
     /// `fsync`: after this many writes (0 = never).
     pub fsync_every: u32,
     /// `fdatasync`: after this many writes (0 = never).
@@ -519,6 +529,8 @@ pub struct Job {
     pub think_cycles: u32,
     /// Buffers.
     pub buffers: Buffers,
+    /// Where they lie.
+    pub memory: Memory,
     /// The checking of data.
     pub verify: Verify,
 
@@ -531,8 +543,25 @@ pub struct Job {
 }
 
 impl Job {
-    /// The block sizes of reads, writes and trims. `bssplit` comes before `bsrange`, that before `bs`, as in fio.
+    /// The block sizes of reads, writes and trims. `bssplit` comes before `bsrange`, that before `bs`, as in fio. With
+    /// `bs_is_seq_rand` those of writes are for random I/O, those of reads for I/O in sequence.
     pub fn block_sizes(&self) -> [BlockSizes; 3] {
+        let sizes = self.sizes_by_direction();
+        if !self.shape.sizes_by_order {
+            return sizes;
+        }
+        let [sequential, random, _] = sizes;
+        let held = if self.workload.random { random } else { sequential };
+        [held.clone(), held.clone(), held]
+    }
+
+    /// The sizes of those I/Os of a random job that follow one another, where these are others.
+    pub fn sequence_sizes(&self) -> Option<BlockSizes> {
+        let [sequential, ..] = self.sizes_by_direction();
+        (self.shape.sizes_by_order && self.workload.random).then_some(sequential)
+    }
+
+    fn sizes_by_direction(&self) -> [BlockSizes; 3] {
         let bytes = self.block_size.to_array();
         [0, 1, 2].map(|direction| match (&self.shape.block_split[direction], self.shape.block_range[direction]) {
             (Some(shares), _) if !shares.is_empty() => BlockSizes::Split(shares.clone()),
@@ -550,7 +579,9 @@ impl Job {
     /// The smallest and the largest block of the directions in use, bytes.
     pub fn block_limits(&self) -> (u64, u64) {
         let sizes = self.block_sizes();
-        let used = || sizes.iter().zip(self.directions()).filter(|(_, used)| *used).map(|(sizes, _)| sizes);
+        let sequence = self.sequence_sizes();
+        let by_direction = || sizes.iter().zip(self.directions()).filter(|(_, used)| *used).map(|(sizes, _)| sizes);
+        let used = || by_direction().chain(&sequence);
         (used().map(BlockSizes::min).min().unwrap_or(1), used().map(BlockSizes::max).max().unwrap_or(4096))
     }
 }

@@ -13,6 +13,7 @@ mod grammar;
 mod help;
 pub mod job;
 mod jobfile;
+mod memory;
 mod options;
 mod pace;
 mod parse;

@@ -164,6 +164,18 @@ pub struct Process {
     pub after: Option<String>,
 }
 
+impl Process {
+    /// The I/O priority as the kernel takes it: class, hint and level in one number; 0 if none was asked for.
+    pub fn io_priority_word(&self) -> u16 {
+        if self.io_priority.is_none() && self.io_class == 0 && self.io_hint == 0 {
+            return 0;
+        }
+        // A level alone is one of the class "best effort".
+        let class = if self.io_class == 0 { 2 } else { u16::from(self.io_class) };
+        class << 13 | self.io_hint << 3 | u16::from(self.io_priority.unwrap_or(0))
+    }
+}
+
 /// `io_submit_mode=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SubmitMode {

@@ -1,5 +1,6 @@
 //! What must hold between options, and what follows from them.
 
+mod memory;
 mod process;
 
 pub(crate) use process::waits;
@@ -30,6 +31,8 @@ pub(crate) fn finish(built: Built, declared: &Spot, settings: Settings, report: 
     rules.process();
     rules.checks();
     rules.buffers();
+    rules.memory();
+    rules.engine_requests();
     let words = std::mem::take(&mut rules.built.words);
     Job { words, ..rules.built.draft.job }
 }
@@ -243,11 +246,20 @@ impl Rules<'_> {
 /// unaligned ones).
 fn smallest_unit(job: &Job) -> u64 {
     let [read, write, _] = job.block_sizes();
-    match if job.workload.writes { write } else { read } {
-        BlockSizes::One(bytes) => bytes,
+    let sizes = if job.workload.writes { write } else { read };
+    if !job.workload.writes && matches!(sizes, BlockSizes::Range { unaligned: true, .. }) {
         // Blocks are read back as they were written. Those that only read have nothing to tell where one began.
-        BlockSizes::Range { unaligned: true, .. } if !job.workload.writes => 1,
-        BlockSizes::Range { min, max, .. } => gcd(min, max),
+        return 1;
+    }
+    let sequence = job.sequence_sizes().map_or(0, |sizes| unit_of(&sizes));
+    gcd(unit_of(&sizes), sequence)
+}
+
+/// The same of these sizes.
+fn unit_of(sizes: &BlockSizes) -> u64 {
+    match sizes {
+        BlockSizes::One(bytes) => *bytes,
+        BlockSizes::Range { min, max, .. } => gcd(*min, *max),
         BlockSizes::Split(shares) => shares.iter().fold(0, |unit, share| gcd(unit, share.bytes)),
     }
 }

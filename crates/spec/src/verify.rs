@@ -120,6 +120,14 @@ pub struct Verify {
     pub backlog: u64,
     /// `verify_backlog_batch`, blocks; 0: as many as the backlog.
     pub backlog_batch: u32,
+    /// `trim_percentage`: of a hundred blocks so many are trimmed once they were written.
+    pub trim_percent: u32,
+    /// `trim_verify_zero`: what was trimmed must read as zeroes.
+    pub trimmed_is_zero: bool,
+    /// `trim_backlog`, blocks written between two rounds of trims; 0: they are trimmed when all is written.
+    pub trim_backlog: u64,
+    /// `trim_backlog_batch`, blocks trimmed in a round at most; 0: as many as the backlog.
+    pub trim_batch: u32,
     /// `verify_state_save`.
     pub save_state: bool,
     /// `verify_state_load`.
@@ -147,6 +155,10 @@ impl Default for Verify {
             thread_cpus: Vec::new(),
             backlog: 0,
             backlog_batch: 0,
+            trim_percent: 0,
+            trimmed_is_zero: true,
+            trim_backlog: 0,
+            trim_batch: 0,
             save_state: true,
             load_state: false,
             check_sequence: true,

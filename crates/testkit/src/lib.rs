@@ -9,6 +9,7 @@ pub mod lines;
 pub mod lines_data;
 pub mod lines_engines;
 pub mod lines_files;
+pub mod lines_memory;
 pub mod lines_process;
 pub mod lines_shape;
 pub mod lines_time;
@@ -290,6 +291,31 @@ impl Loop {
 impl Drop for Loop {
     fn drop(&mut self) {
         run("losetup", &["--detach", &self.device], Path::new("/"));
+    }
+}
+
+/// Huge pages of the system's size beside those that were there; given back when dropped.
+pub struct HugePages {
+    before: String,
+}
+
+impl HugePages {
+    const SETTING: &str = "/proc/sys/vm/nr_hugepages";
+
+    /// So many more; none where the system has none to give, or they are not ours to ask for.
+    pub fn reserve(count: u64) -> Option<HugePages> {
+        let before = std::fs::read_to_string(Self::SETTING).ok()?;
+        let wanted = before.trim().parse::<u64>().ok()? + count;
+        std::fs::write(Self::SETTING, wanted.to_string()).ok()?;
+        let pages = HugePages { before };
+        let now: u64 = std::fs::read_to_string(Self::SETTING).ok()?.trim().parse().ok()?;
+        (now >= wanted).then_some(pages)
+    }
+}
+
+impl Drop for HugePages {
+    fn drop(&mut self) {
+        let _ = std::fs::write(Self::SETTING, &self.before);
     }
 }
 

@@ -40,6 +40,15 @@ pub(super) fn facts_at(path: &Path) -> io::Result<Facts> {
     Ok(facts)
 }
 
+/// `STATX_WRITE_ATOMIC` of linux/stat.h (6.11).
+const WRITE_ATOMIC: StatxFlags = StatxFlags::from_bits_retain(0x1_0000);
+
+pub(super) fn atomic_write_bytes(fd: BorrowedFd<'_>) -> Option<(u32, u32)> {
+    let stat = statx(fd, c"", AtFlags::EMPTY_PATH, WRITE_ATOMIC).ok()?;
+    let told = stat.stx_mask & WRITE_ATOMIC.bits() != 0 && stat.stx_atomic_write_unit_max > 0;
+    told.then_some((stat.stx_atomic_write_unit_min, stat.stx_atomic_write_unit_max))
+}
+
 /// Before the kernel told it by statx (6.1), direct I/O on a block device needed everything aligned to its sectors.
 fn sector_align(sector_bytes: u32) -> DioAlign {
     DioAlign { memory_bytes: sector_bytes, offset_bytes: sector_bytes }

@@ -36,6 +36,10 @@ pub(super) fn facts(fd: BorrowedFd<'_>) -> io::Result<Facts> {
 }
 
 /// A device's size is only told by an open descriptor here: without the right to open it for reading it is 0.
+pub(super) fn atomic_write_bytes(_fd: BorrowedFd<'_>) -> Option<(u32, u32)> {
+    None
+}
+
 pub(super) fn facts_at(path: &Path) -> io::Result<Facts> {
     let at_path = from_stat(&rustix::fs::stat(path)?);
     if at_path.kind == Kind::Block {

@@ -126,6 +126,21 @@ pub(super) fn fdatasync(fd: RawFd) -> i32 {
 
 pub(super) fn discard(fd: RawFd, offset: u64, len: u64) -> i32 {
     let range = [offset, len];
-    // SAFETY: `range` is the two words that BLKDISCARD reads, and lives through the call.
-    unsafe { syscall(libc::SYS_ioctl, [register(fd), BLKDISCARD, range.as_ptr() as usize, 0, 0, 0]) as i32 }
+    let discard = || {
+        // SAFETY: `range` is the two words that BLKDISCARD reads, and lives through the call.
+        unsafe { syscall(libc::SYS_ioctl, [register(fd), BLKDISCARD, range.as_ptr() as usize, 0, 0, 0]) as i32 }
+    };
+    let discarded = discard();
+    if discarded != -libc::EBUSY {
+        return discarded;
+    }
+    // Somebody has the device to himself (we do, by another descriptor, so that nobody else takes it), and then the
+    // kernel drops no cached blocks that are not written yet.
+    let all = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    let arguments = [register(fd), offset as usize, len as usize, all as usize, 0, 0];
+    // SAFETY: no pointer is passed.
+    match unsafe { syscall(libc::SYS_sync_file_range, arguments) as i32 } {
+        0 => discard(),
+        error => error,
+    }
 }

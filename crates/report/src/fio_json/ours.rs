@@ -4,7 +4,7 @@ use super::latency_with;
 use crate::json::{Object, Value};
 use crate::text::{DIFFERS, WARNING};
 use iostrata_result::derive::{Direction, Latency, Report};
-use iostrata_result::{End, Host, Note, RunResult, WorkerResult};
+use iostrata_result::{BlockLives, End, Host, Note, RunResult, WorkerResult};
 
 /// Everything of ours.
 pub(super) fn root(run: &RunResult, reports: &[Report<'_>], plus: bool) -> Object {
@@ -59,6 +59,7 @@ fn job(report: &Report<'_>, plus: bool) -> Object {
         .with("censored", report.censored)
         .with("percentiles_are_lower_bounds", report.censored > 0)
         .with_some("bins_folded", folded)
+        .with_some("block_lives", report.block_lives.as_ref().map(block_lives))
         .with("members", report.members.iter().map(member).collect::<Value>())
         .with_all(rows.map(|row| (row.kind.name(), direction(row, plus))).collect())
 }
@@ -78,6 +79,16 @@ fn folded(report: &Report<'_>, plus: bool) -> Option<Value> {
         .map(|(path, _)| path)
         .collect();
     if beyond.is_empty() { None } else { Some(beyond.into_iter().collect()) }
+}
+
+fn block_lives(lives: &BlockLives) -> Object {
+    Object::default()
+        .with("unwritten", lives.unwritten)
+        .with("trimmed", lives.trimmed)
+        .with("written", lives.written)
+        .with("trim_failed", lives.trim_failed)
+        .with("write_failed", lives.write_failed)
+        .with("lifetimes", lives.lifetimes.iter().copied().collect::<Value>())
 }
 
 fn member(worker: &WorkerResult) -> Object {

@@ -8,7 +8,7 @@ use crate::number::{Base, Style};
 use iostrata_result::derive::{
     Direction, Kind, LEAST_DEPTH_SHARE, LEAST_LATENCY_SHARE, Latency, Report, Steadiness, shown_share,
 };
-use iostrata_result::{LatencyTarget, Reporting, SteadyMeasure, SteadyState};
+use iostrata_result::{BlockLives, LatencyTarget, Reporting, SteadyMeasure, SteadyState};
 
 /// The style of a job's numbers.
 pub(super) fn style(reporting: &Reporting) -> Style {
@@ -130,7 +130,24 @@ fn totals(report: &Report<'_>) -> String {
     }
     text += &target_line(&report.latency_target);
     let style = style(&report.job.reporting);
+    text += &report.block_lives.as_ref().map(|lives| block_lines(lives, &report.job.reporting)).unwrap_or_default();
     text + &report.steady_state.map(|state| steady_line(state, style)).unwrap_or_default()
+}
+
+/// How many trims failed blocks lived through, and what state all blocks are in. fio's place for the percentiles.
+fn block_lines(lives: &BlockLives, reporting: &Reporting) -> String {
+    let mut text = "  block lifetime percentiles :\n".to_owned();
+    let of = |percentile: &f64| Some((*percentile, lives.lifetime(*percentile)?));
+    let lifetimes: Vec<(f64, u32)> = reporting.percentiles.iter().filter_map(of).collect();
+    for row in lifetimes.chunks(4) {
+        let cells =
+            row.iter().map(|(at, trims)| format!("{at:>6.*}th=[{trims}]", reporting.percentile_precision as usize));
+        text += &format!("   | {}\n", cells.collect::<Vec<_>>().join(", "));
+    }
+    text + &format!(
+        "   |        states               : unwritten={}, trimmed={}, written={}, trim failure={}, write failure={}\n",
+        lives.unwritten, lives.trimmed, lives.written, lives.trim_failed, lives.write_failed
+    )
 }
 
 /// Reads, writes and trims; a mixed report shows all in the first place.
@@ -195,6 +212,20 @@ fn time(ns: u128) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lives_of_blocks() {
+        let lives = BlockLives { trimmed: 3, write_failed: 4, lifetimes: vec![1, 2, 3, 900], ..BlockLives::default() };
+        let reporting =
+            Reporting { percentiles: vec![25.0, 50.0, 99.9], ..iostrata_result::testing::job("j").reporting };
+        assert_eq!(
+            block_lines(&lives, &reporting),
+            "  block lifetime percentiles :\n   |  25.00th=[1],  50.00th=[2],  99.90th=[900]\n   |        states               \
+             : unwritten=0, trimmed=3, written=0, trim failure=0, write failure=4\n"
+        );
+        let none = block_lines(&BlockLives { unwritten: 64, ..BlockLives::default() }, &reporting);
+        assert!(none.lines().count() == 2 && none.contains("unwritten=64"));
+    }
 
     #[test]
     fn targets_and_windows() {

@@ -3,7 +3,9 @@
 use super::direction::{Direction, Kind, Sum};
 use super::latency::Latency;
 use super::{group, percent, shares};
-use crate::model::{DirectionResult, JobFacts, LatencyTarget, RunResult, SteadyState, Tolerated, WorkerResult};
+use crate::model::{
+    BlockLives, DirectionResult, JobFacts, LatencyTarget, RunResult, SteadyState, Tolerated, WorkerResult,
+};
 use iostrata_stats::{LatencyBuckets, LatencySummary};
 
 /// One entry of a report.
@@ -66,10 +68,20 @@ pub struct Report<'a> {
     pub latency_target: LatencyTarget,
     /// The search for steady state, if there was one; see [`Steadiness::of`](super::Steadiness::of).
     pub steady_state: Option<&'a SteadyState>,
+    /// What became of the members' blocks, with `block_error_percentiles`.
+    pub block_lives: Option<BlockLives>,
     /// I/Os that were due under a rate and never issued.
     pub due_not_issued: u64,
     /// I/Os that had not come back when their worker was given up: the percentiles are lower bounds then.
     pub censored: u64,
+}
+
+impl BlockLives {
+    /// The trims that so many percent of the failed blocks lived through at most; `None` if none failed.
+    pub fn lifetime(&self, percentile: f64) -> Option<u32> {
+        let place = (percentile / 100.0 * self.lifetimes.len() as f64).ceil() as usize;
+        self.lifetimes.get(place.saturating_sub(1)).or(self.lifetimes.last()).copied()
+    }
 }
 
 impl Report<'_> {
@@ -87,13 +99,16 @@ impl Report<'_> {
 /// All entries of a run, in fio's order.
 ///
 /// A worker joins the entry before it when its job has `group_reporting` and is of the same group. So, as in fio, a
-/// job without it begins an entry that later jobs with it join.
+/// job without it begins an entry that later jobs with it join. Workers of a job with `stats=0` are left out.
 pub fn reports(run: &RunResult) -> Vec<Report<'_>> {
-    let joins = |before: &WorkerResult, next: &WorkerResult| next.job.reporting.group && next.group == before.group;
+    let joins = |before: &WorkerResult, next: &WorkerResult| {
+        let hidden = |worker: &WorkerResult| worker.job.reporting.hidden;
+        next.job.reporting.group && next.group == before.group && hidden(next) == hidden(before)
+    };
     let elapsed_ms = u64::try_from(run.taken_unix_ms.saturating_sub(run.started_unix_ms)).unwrap_or(0);
     let elapsed_s = elapsed_ms.div_ceil(1000).max(1);
-    let mut reports: Vec<Report<'_>> =
-        run.workers.chunk_by(joins).map(|members| report_of(members, elapsed_s)).collect();
+    let shown = run.workers.chunk_by(joins).filter(|members| !members[0].job.reporting.hidden);
+    let mut reports: Vec<Report<'_>> = shown.map(|members| report_of(members, elapsed_s)).collect();
     group::set_shares(&mut reports);
     reports
 }
@@ -143,6 +158,7 @@ fn report_of(members: &[WorkerResult], elapsed_s: u64) -> Report<'_> {
             depth: job.depth,
         }),
         steady_state: members.iter().find_map(|worker| worker.steady_state.as_ref()),
+        block_lives: block_lives(members),
         due_not_issued: sum(members, |worker| worker.due_not_issued),
         censored: sum(members, |worker| worker.censored),
     }
@@ -171,6 +187,21 @@ fn latency_shares(buckets: &LatencyBuckets) -> ([f64; 10], [f64; 10], [f64; 12])
     // Divided first, as in fio: the order decides how a tie rounds (2111 of 4000 is 52.78% then, not 52.77%).
     let share = |count: u64| if total > 0.0 { count as f64 / total * 100.0 } else { 0.0 };
     (buckets.ns.map(share), buckets.us.map(share), buckets.ms.map(share))
+}
+
+fn block_lives(members: &[WorkerResult]) -> Option<BlockLives> {
+    let mut all: Option<BlockLives> = None;
+    for lives in members.iter().filter_map(|worker| worker.block_lives.as_ref()) {
+        let all = all.get_or_insert_default();
+        all.unwritten += lives.unwritten;
+        all.trimmed += lives.trimmed;
+        all.written += lives.written;
+        all.trim_failed += lives.trim_failed;
+        all.write_failed += lives.write_failed;
+        all.lifetimes.extend(&lives.lifetimes);
+        all.lifetimes.sort_unstable();
+    }
+    all
 }
 
 fn tolerated(members: &[WorkerResult]) -> Tolerated {

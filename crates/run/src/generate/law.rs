@@ -28,7 +28,13 @@ enum Kind {
     Normal(Normal<f64>),
     /// By direction: each zone with its share of the accesses up to its end.
     Zones([Vec<Zone>; 3]),
-    Sequence(Vec<u64>, [usize; 3]),
+    Sequence {
+        list: Vec<u64>,
+        /// By direction: draws so far.
+        drawn: [u64; 3],
+        /// Each time round the list is moved on by its length.
+        strides: bool,
+    },
 }
 
 /// A run of blocks, and the percentage of accesses that go to it or to those before it.
@@ -81,9 +87,19 @@ impl Law {
                 };
                 (Kind::Zones(by_direction(zones, blocks, share)), Place::Itself)
             }
-            Distribution::Sequence(list) => (Kind::Sequence(list.clone(), [0; 3]), Place::Itself),
+            Distribution::Sequence(list) => {
+                (Kind::Sequence { list: list.clone(), drawn: [0; 3], strides: false }, Place::Itself)
+            }
         };
         Some(Law { blocks, kind, place })
+    }
+
+    /// With `strides`, a list of blocks is moved on by its length each time round.
+    pub(super) fn striding(mut self, on: bool) -> Law {
+        if let Kind::Sequence { strides, .. } = &mut self.kind {
+            *strides = on;
+        }
+        self
     }
 
     /// The block of the next I/O of a direction, below the number of blocks.
@@ -99,10 +115,13 @@ impl Law {
                 }
             },
             Kind::Zones(zones) => zoned(&zones[direction], self.blocks, rng),
-            Kind::Sequence(list, next) => {
-                let at = next[direction];
-                next[direction] = (at + 1) % list.len().max(1);
-                list.get(at).copied().unwrap_or(0)
+            Kind::Sequence { list, drawn, strides } => {
+                let (at, length) = (drawn[direction], list.len().max(1) as u64);
+                drawn[direction] += 1;
+                let block = list.get((at % length) as usize).copied().unwrap_or(0);
+                let moved = if *strides { at / length * length } else { 0 };
+                // Moved on beyond the end it goes on at the beginning.
+                if moved == 0 { block } else { block.saturating_add(moved) % self.blocks.max(1) }
             }
         };
         let rank = rank.min(last);
@@ -250,6 +269,14 @@ mod tests {
         let drawn: Vec<u64> = (0..7).map(|_| law.draw(&mut rng, 0)).collect();
         assert_eq!(drawn, [5, 1, 7, 5, 1, 7, 5]);
         assert_eq!(law.draw(&mut rng, 1), 5, "each direction for itself");
+    }
+
+    #[test]
+    fn a_list_that_strides_is_moved_on_by_its_length_each_time_round() {
+        let mut law = Law::new(&Distribution::Sequence(vec![5, 1, 7]), 10, 4096, 7).unwrap().striding(true);
+        let mut rng = generator(1);
+        let drawn: Vec<u64> = (0..8).map(|_| law.draw(&mut rng, 0)).collect();
+        assert_eq!(drawn, [5, 1, 7, 8, 4, 0, 1, 7]);
     }
 
     #[test]

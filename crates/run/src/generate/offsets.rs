@@ -54,7 +54,7 @@ impl OffsetSpec {
         let kind = job.workload;
         let used = [kind.reads, kind.writes, kind.trims];
         let paired = kind.trims && kind.writes;
-        let mut block_bytes = job.block_size.to_array();
+        let mut block_bytes = job.block_sizes().map(|sizes| sizes.min());
         for (bytes, used) in block_bytes.iter_mut().zip(used) {
             *bytes *= u64::from(used);
         }

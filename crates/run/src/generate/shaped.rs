@@ -29,6 +29,10 @@ pub struct Shape {
     pub random_percent: [u32; 3],
     /// Where random I/O goes.
     pub distribution: Distribution,
+    /// Sizes of those I/Os of a random pattern that follow one another, where these are others.
+    pub sequence_sizes: Option<BlockSizes>,
+    /// A list of blocks is moved on by its length each time round.
+    pub stride: bool,
     /// What follows a random offset is at the same one.
     pub identical: bool,
     /// Strided zones.
@@ -38,12 +42,15 @@ pub struct Shape {
 impl Shape {
     /// `None` for a job whose pattern is plain.
     pub fn of(job: &Job) -> Option<Box<Shape>> {
+        let random_percent =
+            job.shape.random_percent.map(|percent| percent.map_or(100, |percent| percent.min(100) as u32));
+        let partly = random_percent != [100; 3] || job.workload.modifier.is_some_and(|length| length > 1);
+        let sizes = job.block_sizes();
         let shape = Shape {
-            sizes: job.block_sizes(),
-            random_percent: job
-                .shape
-                .random_percent
-                .map(|percent| percent.map_or(100, |percent| percent.min(100) as u32)),
+            sequence_sizes: job.sequence_sizes().filter(|sequence| partly && *sequence != sizes[0]),
+            stride: job.shape.sequence_stride,
+            sizes,
+            random_percent,
             distribution: job.shape.distribution.clone(),
             identical: job.shape.identical,
             strided: (job.shape.zone_mode == ZoneMode::Strided).then_some(job.shape.zones),
@@ -53,7 +60,8 @@ impl Shape {
         let random = job.workload.random;
         let plain_places = !random
             || (shape.random_percent == [100; 3] && shape.distribution == Distribution::Random && !shape.identical);
-        (!(plain_sizes && plain_places && shape.strided.is_none())).then(|| Box::new(shape))
+        (!(plain_sizes && plain_places && shape.strided.is_none() && shape.sequence_sizes.is_none()))
+            .then(|| Box::new(shape))
     }
 
     /// Bytes of which a map remembers what was taken: the region, or one turn of a strided zone; none where blocks come
@@ -179,7 +187,8 @@ impl Shaped {
         let smallest = (0..3).filter(|&d| spec.block_bytes[d] > 0).map(|d| shaped.align(d)).min().unwrap_or(1).max(1);
         if spec.random {
             // The law does not change with the pass: what is hot stays hot.
-            shaped.law = Law::new(&shape.distribution, spec.region_bytes / smallest, smallest, spec.key);
+            shaped.law = Law::new(&shape.distribution, spec.region_bytes / smallest, smallest, spec.key)
+                .map(|law| law.striding(shape.stride));
         }
         shaped.seed();
         shaped.go_to_start();
@@ -193,6 +202,10 @@ impl Shaped {
             bytes => bytes,
         }
         .max(1)
+    }
+
+    fn largest(&self, direction: usize) -> u64 {
+        self.shape.sizes[direction].max().max(self.shape.sequence_sizes.as_ref().map_or(0, BlockSizes::max))
     }
 
     pub(super) fn memory_bytes(&self) -> u64 {
@@ -254,7 +267,7 @@ impl Shaped {
     /// The next block; `room` bytes may still be moved.
     pub(super) fn next(&mut self, direction: Direction, room: u64) -> Option<Block> {
         let d = direction.index();
-        if self.spec.block_bytes[d] == 0 || self.shape.sizes[d].max() > u64::from(u32::MAX) {
+        if self.spec.block_bytes[d] == 0 || self.largest(d) > u64::from(u32::MAX) {
             return None;
         }
         let block = if self.shape.strided.is_some() {
@@ -296,7 +309,7 @@ impl Shaped {
     fn next_in_sequence(&mut self, d: usize, room: u64) -> Option<Block> {
         let offset = self.position[d];
         let rest = self.spec.region_end().saturating_sub(offset);
-        let len = self.length(d, rest, room)?;
+        let len = self.length_of(d, rest, room, self.spec.random)?;
         let hole = if self.spec.random { 0 } else { self.spec.modifier.unwrap_or(0) };
         let next = (offset + len).checked_add_signed(hole).filter(|next| *next >= self.spec.region_start);
         // A backward sequence that falls off the start goes on at the end.
@@ -376,7 +389,12 @@ impl Shaped {
     /// The length of the next block, drawn again while it does not fit into `space`, or while a drawn size is more than
     /// `room`; `None` if even the smallest does not fit into the space.
     fn length(&mut self, d: usize, space: u64, room: u64) -> Option<u64> {
-        let sizes = &self.shape.sizes[d];
+        self.length_of(d, space, room, false)
+    }
+
+    /// The same for a block that follows another one (`follows`) in a random pattern.
+    fn length_of(&mut self, d: usize, space: u64, room: u64, follows: bool) -> Option<u64> {
+        let sizes = self.shape.sequence_sizes.as_ref().filter(|_| follows).unwrap_or(&self.shape.sizes[d]);
         if sizes.min() > space {
             return None;
         }

@@ -1,6 +1,6 @@
 //! Makes blocks that can be checked, and checks them. It never changes, so that threads can share it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use iostrata_os::fill::{FillState, fill_random};
 use iostrata_spec::job::Pattern;
@@ -30,6 +30,8 @@ pub(super) struct Checker {
     stream: u64,
     thread: u16,
     paths: Vec<PathBuf>,
+    /// Where `verify_dump` writes.
+    folder: PathBuf,
 }
 
 /// A block: where it is, and which write it must come from, if that is known.
@@ -49,7 +51,7 @@ enum Wrong {
 }
 
 impl Checker {
-    pub(super) fn new(plan: &WorkerPlan, stream: u64) -> Self {
+    pub(super) fn new(plan: &WorkerPlan, stream: u64, folder: &Path) -> Self {
         let method = method(plan);
         let (job, verify) = (&*plan.job, &plan.job.verify);
         let exclusive = !(plan.shares_blocks || verify.only);
@@ -67,6 +69,7 @@ impl Checker {
             stream,
             thread: plan.thread_number as u16,
             paths: plan.files.iter().map(|file| file.path.clone()).collect(),
+            folder: folder.to_path_buf(),
         }
     }
 
@@ -94,16 +97,41 @@ impl Checker {
                 thread: self.thread,
                 bytes: Verify::HEADER_BYTES,
             };
-            let sum_end = Verify::HEADER_BYTES + self.method.sum_bytes();
-            if interval.len() < sum_end {
+            if !self.has_room(interval.len()) {
                 // The end of a block whose size is no multiple of the interval.
                 continue;
             }
+            let sum_end = Verify::HEADER_BYTES + self.method.sum_bytes();
             let sum = sum(self.method, &interval[sum_end..]);
             interval[Verify::HEADER_BYTES..sum_end].copy_from_slice(sum.bytes());
             header.write(interval);
             move_header(interval, Verify::HEADER_BYTES, self.header_offset);
         }
+    }
+
+    /// Whether an interval of so many bytes has room for a header, wherever it stands, and for a checksum.
+    fn has_room(&self, bytes: usize) -> bool {
+        bytes >= Verify::HEADER_BYTES + self.method.sum_bytes().max(self.header_offset)
+    }
+
+    /// Checks a block that was trimmed: it holds zeroes.
+    pub(super) fn check_trimmed(&self, block: &[u8], place: Place) -> Option<String> {
+        let at = block.iter().position(|byte| *byte != 0)?;
+        let path = self.paths.get(place.file as usize).map_or(Path::new(""), PathBuf::as_path);
+        let dumped = if self.dump {
+            let zeroes = vec![0; block.len()];
+            dump::write(&self.folder, path, place.offset, &Dumped::Data { received: block, expected: Some(&zeroes) })
+        } else {
+            String::new()
+        };
+        Some(format!(
+            "{}, offset {}, length {}: it was trimmed and should read as zeroes, and byte {at} is {:#04x}; not every \
+             device promises zeroes: trim_verify_zero=0 does not look{dumped}",
+            path.display(),
+            place.offset,
+            block.len(),
+            block[at]
+        ))
     }
 
     /// Whether all data of a block come from here.
@@ -137,8 +165,7 @@ impl Checker {
         if self.method == VerifyMethod::Pattern {
             return self.check_pattern(block, range.clone(), range.start, place.offset);
         }
-        let header_end = Verify::HEADER_BYTES + self.method.sum_bytes();
-        if range.len() < header_end {
+        if !self.has_room(range.len()) {
             return Ok(());
         }
         let interval = &mut block[range.clone()];
@@ -211,14 +238,14 @@ impl Checker {
     /// The sentence, and the files of `verify_dump`.
     #[cold]
     fn tell(&self, wrong: Wrong, block: &mut [u8], range: std::ops::Range<usize>, place: Place) -> String {
-        let path = self.paths.get(place.file as usize).map(PathBuf::as_path).unwrap_or(std::path::Path::new(""));
+        let path = self.paths.get(place.file as usize).map(PathBuf::as_path).unwrap_or(Path::new(""));
         let offset = place.offset + range.start as u64;
         let expected = match &wrong {
             Wrong::Header(_) => None,
             Wrong::Data(_) => self.expected(block, range.clone(), place),
         };
         // On the disk the header stands where `verify_offset` has it.
-        if self.method.has_header() && range.len() >= Verify::HEADER_BYTES + self.method.sum_bytes() {
+        if self.method.has_header() && self.has_room(range.len()) {
             move_header(&mut block[range.clone()], Verify::HEADER_BYTES, self.header_offset);
         }
         let received = &block[range.clone()];
@@ -229,7 +256,7 @@ impl Checker {
                 Wrong::Header(_) => Dumped::Header(received),
                 Wrong::Data(_) => Dumped::Data { received, expected: expected.as_deref() },
             };
-            dump::write(path, offset, &dumped)
+            dump::write(&self.folder, path, offset, &dumped)
         };
         let (Wrong::Header(what) | Wrong::Data(what)) = wrong;
         format!("{}, offset {offset}, length {}: {what}{dumped}", path.display(), range.len())
@@ -305,6 +332,7 @@ mod tests {
             stream: 5,
             thread: 1,
             paths: vec![PathBuf::from("disk")],
+            folder: PathBuf::new(),
         }
     }
 
@@ -346,6 +374,30 @@ mod tests {
         assert!(told.contains("the seed in its header") && told.matches("disk").count() == 1, "{told}");
         let lenient = Checker { check_seed: false, ..checker(VerifyMethod::Crc16) };
         assert_eq!(lenient.check(&mut block.clone(), place(0, Some(3))), None);
+    }
+
+    #[test]
+    fn the_short_end_of_a_block_is_checked_where_a_header_has_room() {
+        for header_offset in [0, 100] {
+            let checker = Checker { header_offset, ..checker(VerifyMethod::Md5) };
+            for len in [1024 + 300, 1024 + 110, 1024 + 20, 300] {
+                let mut block = vec![0; len];
+                checker.seal(&mut block, 4096, 3, 77);
+                assert_eq!(checker.check(&mut block.clone(), place(4096, Some(3))), None, "{len}");
+                let last = len - 1;
+                block[last] ^= 1;
+                let told = checker.check(&mut block, place(4096, Some(3)));
+                assert_eq!(told.is_some(), len % 1024 >= 48 + header_offset.max(16), "{len} {header_offset}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_trimmed_is_zero() {
+        let checker = checker(VerifyMethod::Md5);
+        assert_eq!(checker.check_trimmed(&[0; 512], place(4096, None)), None);
+        let told = checker.check_trimmed(&[0, 0, 3, 0], place(4096, None)).unwrap();
+        assert!(told.starts_with("disk, offset 4096, length 4: it was trimmed") && told.contains("byte 2 is 0x03"));
     }
 
     #[test]

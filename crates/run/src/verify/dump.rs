@@ -15,10 +15,10 @@ pub(super) enum Dumped<'a> {
     },
 }
 
-/// Writes the files, named as fio names them, into the current folder. Returns the tail of a sentence that says where
+/// Writes the files, named as fio names them, into `folder`. Returns the tail of a sentence that says where
 /// they are, or why there are none.
 #[expect(clippy::disallowed_methods, reason = "files beside the run, no job's target")]
-pub(super) fn write(path: &Path, offset: u64, dumped: &Dumped<'_>) -> String {
+pub(super) fn write(folder: &Path, path: &Path, offset: u64, dumped: &Dumped<'_>) -> String {
     let parts: [Option<(&str, &[u8])>; 2] = match dumped {
         Dumped::Header(received) => [Some(("hdr_fail", received)), None],
         Dumped::Data { received, expected } => {
@@ -28,10 +28,11 @@ pub(super) fn write(path: &Path, offset: u64, dumped: &Dumped<'_>) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut told = Vec::new();
     for (kind, bytes) in parts.into_iter().flatten() {
-        let file = format!("{name}.{offset}.{kind}");
+        let file = folder.join(format!("{name}.{offset}.{kind}"));
+        let shown = file.display();
         told.push(match std::fs::write(&file, bytes) {
-            Ok(()) => file,
-            Err(error) => format!("{file} could not be written: {}", crate::error::plain(&error)),
+            Ok(()) => shown.to_string(),
+            Err(error) => format!("{shown} could not be written: {}", crate::error::plain(&error)),
         });
     }
     if matches!(dumped, Dumped::Data { expected: None, .. }) {

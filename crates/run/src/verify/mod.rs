@@ -13,6 +13,7 @@ mod pool;
 mod record;
 mod state;
 mod sums;
+mod trims;
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
@@ -24,8 +25,10 @@ use iostrata_spec::{Distribution, Job, VerifyMethod, ZoneMode};
 
 use self::checker::{Checker, Place};
 use self::pool::Pool;
-use self::record::{Record, Written};
+use self::record::{Record, TRIMMED, Written};
 use self::state::{Done, State};
+use self::trims::Trims;
+pub(crate) use self::trims::trims_written;
 use crate::error::RunError;
 use crate::plan::WorkerPlan;
 
@@ -82,6 +85,8 @@ enum Use {
     Write,
     Check,
     Trim,
+    /// Of a block that is read back afterwards.
+    CheckedTrim,
     Other,
 }
 
@@ -99,6 +104,8 @@ pub(crate) enum Next {
     Work,
     /// Read this block and check it.
     Check(Block),
+    /// Trim this block, which was written.
+    Trim(Block),
     /// Nothing: all is checked.
     Dry,
 }
@@ -118,7 +125,11 @@ pub(crate) struct Verifier {
     /// What is to be read back; none if nothing is.
     record: Option<Record>,
     marks: Vec<Mark>,
-    /// The number of the write that the next check is of.
+    /// Written blocks that are trimmed before they are read back.
+    trims: Option<Trims>,
+    /// What was trimmed is read back, and must be zeroes.
+    trimmed_is_zero: bool,
+    /// The number of the write that the next check, or trim of a written block, is of.
     expected: Option<u64>,
     /// The pass that reads back is on.
     checking: bool,
@@ -143,17 +154,23 @@ pub(crate) struct Verifier {
 
 impl Verifier {
     /// The verifier of a worker with so many slots; none if its job checks nothing. `stream` is the seed of its data.
-    pub(crate) fn for_worker(plan: &WorkerPlan, slots: u32, stream: u64) -> Result<Option<Box<Self>>, RunError> {
+    /// Files that accompany the run go to `folder`.
+    pub(crate) fn for_worker(
+        plan: &WorkerPlan,
+        slots: u32,
+        stream: u64,
+        folder: &Path,
+    ) -> Result<Option<Box<Self>>, RunError> {
         let (job, verify) = (&*plan.job, &plan.job.verify);
         if !verify.on() {
             return Ok(None);
         }
-        let checker = Arc::new(Checker::new(plan, stream));
+        let checker = Arc::new(Checker::new(plan, stream, folder));
         let pool = (verify.threads > 0)
             .then(|| Pool::start(&checker, verify.threads, &verify.thread_cpus))
             .transpose()
             .map_err(|error| RunError::system(job, None, "starting the threads of verify_async", &error))?;
-        let limit = verify.load_state.then(|| State::load(plan)).transpose();
+        let limit = verify.load_state.then(|| State::load(plan, folder)).transpose();
         let limit = limit.map_err(|(errno, text)| RunError::job_errno(job, errno, text))?;
         let free = Mark { r#use: Use::Free, place: Place::default(), len: 0 };
         let backlog = if reads_back(job) { verify.backlog } else { 0 };
@@ -162,6 +179,8 @@ impl Verifier {
             pool,
             record: reads_back(job).then(|| Record::new(may_overlap(job), blocks(plan))),
             marks: vec![free; slots as usize],
+            trims: trims_written(job).then(|| Trims::new(verify, stream)),
+            trimmed_is_zero: verify.trimmed_is_zero,
             expected: None,
             checking: false,
             backlog,
@@ -182,6 +201,12 @@ impl Verifier {
     #[inline]
     pub(crate) fn next(&mut self) -> Next {
         let Some(record) = &mut self.record else { return Next::Work };
+        if let Some(trims) = &mut self.trims
+            && let Some(Written { offset, number, len, file }) = trims.take(record, self.checking)
+        {
+            self.expected = Some(number);
+            return Next::Trim(Block { file, offset, len });
+        }
         if !self.checking {
             if self.batch_left == 0 && self.backlog > 0 && record.len() >= self.backlog {
                 self.batch_left = self.batch;
@@ -231,8 +256,8 @@ impl Verifier {
     #[inline]
     pub(crate) fn must_wait(&self, op: Op, check: bool, block: Block) -> bool {
         let hinders = |mark: &Mark| match op {
-            Op::Write | Op::Trim => matches!(mark.r#use, Use::Write | Use::Check | Use::Trim),
-            Op::Read if check => matches!(mark.r#use, Use::Write | Use::Trim),
+            Op::Write | Op::Trim => matches!(mark.r#use, Use::Write | Use::Check | Use::Trim | Use::CheckedTrim),
+            Op::Read if check => matches!(mark.r#use, Use::Write | Use::Trim | Use::CheckedTrim),
             Op::Read | Op::Sync | Op::DataSync => false,
         };
         let end = block.offset + u64::from(block.len);
@@ -260,7 +285,8 @@ impl Verifier {
             }
             Op::Trim => {
                 self.forget(io.file, io.offset, io.len);
-                Use::Trim
+                place.number = self.expected.take();
+                if place.number.is_some() { Use::CheckedTrim } else { Use::Trim }
             }
             Op::Sync | Op::DataSync => {
                 self.flushing = Some(self.done());
@@ -284,10 +310,23 @@ impl Verifier {
         match r#use {
             Use::Write => {
                 if let (Some(record), Some(number)) = (&mut self.record, place.number) {
-                    record.add(Written { offset: place.offset, number, len, file: place.file });
+                    let written = Written { offset: place.offset, number, len, file: place.file };
+                    record.add(written);
+                    if let Some(trims) = &mut self.trims {
+                        trims.note(written);
+                    }
                 }
                 None
             }
+            Use::CheckedTrim => {
+                if let Some(record) = self.record.as_mut().filter(|_| self.trimmed_is_zero) {
+                    record.add(Written { offset: place.offset, number: TRIMMED, len, file: place.file });
+                }
+                // For a run that checks later it is as if the write had not been.
+                self.failed.extend(place.number);
+                None
+            }
+            Use::Check if place.number == Some(TRIMMED) => self.checker.check_trimmed(&bytes[..len as usize], place),
             Use::Check => {
                 let bytes = &mut bytes[..len as usize];
                 match &self.pool {
@@ -346,11 +385,11 @@ impl Verifier {
     }
 
     /// Saves the state of a job that wrote, for a run that checks later.
-    pub(crate) fn save_state(&self, plan: &WorkerPlan) -> Result<(), String> {
+    pub(crate) fn save_state(&self, plan: &WorkerPlan, folder: &Path) -> Result<(), String> {
         if !plan.job.verify.save_state || !plan.job.workload.writes {
             return Ok(());
         }
-        State { completed: self.done(), flushed: self.flushed.clone() }.save(plan)
+        State { completed: self.done(), flushed: self.flushed.clone() }.save(plan, folder)
     }
 }
 
@@ -359,7 +398,7 @@ fn may_overlap(job: &Job) -> bool {
     let shape = &job.shape;
     let by_law = shape.distribution != Distribution::Random || shape.random_percent.iter().flatten().any(|&p| p < 100);
     let overlaps = shape.identical || shape.zone_mode == ZoneMode::Strided || shape.align.iter().any(Option::is_some);
-    let several = job.time_based || job.loops > 1 && job.io_size.is_some();
+    let several = job.time_based || job.loops > 1 && job.io_size.is_some() || job.verify.trim_percent > 0;
     job.no_random_map || several || job.workload.modifier.is_some() || job.workload.trims || by_law || overlaps
 }
 

@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+/// Stands for the number of a write where the block was trimmed afterwards.
+pub(super) const TRIMMED: u64 = u64::MAX;
+
 /// A block that was written: 24 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Written {
     /// Its place in the file.
     pub(super) offset: u64,
-    /// The number of the write.
+    /// The number of the write, or [`TRIMMED`].
     pub(super) number: u64,
     /// Its length.
     pub(super) len: u32,
@@ -53,6 +56,14 @@ impl Record {
         match self {
             Record::InOrder(blocks) => blocks.pop_front(),
             Record::ByPlace(blocks) => blocks.pop_first().map(|(_, written)| written),
+        }
+    }
+
+    /// Whether a block still holds what this write put there. (Known of records by place.)
+    pub(super) fn holds(&self, written: &Written) -> bool {
+        match self {
+            Record::InOrder(blocks) => blocks.contains(written),
+            Record::ByPlace(blocks) => blocks.get(&(written.file, written.offset)) == Some(written),
         }
     }
 

@@ -15,7 +15,7 @@
 //! `unflushed` completed before the last flush began.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use iostrata_spec::VerifyPolicy;
 
@@ -49,10 +49,10 @@ pub(super) struct State {
     pub(super) flushed: Done,
 }
 
-/// The name of a worker's file, in the current folder.
-pub(super) fn path(plan: &WorkerPlan) -> PathBuf {
+/// The name of a worker's file in `folder`.
+fn path(plan: &WorkerPlan, folder: &Path) -> PathBuf {
     let name = plan.job.name.replace('/', ".");
-    PathBuf::from(format!("local-{name}-{}-verify.state", plan.thread_number - 1))
+    folder.join(format!("local-{name}-{}-verify.state", plan.thread_number - 1))
 }
 
 impl State {
@@ -88,8 +88,8 @@ impl State {
 
     /// Writes a worker's file: first under another name, so that no half of it is ever read.
     #[expect(clippy::disallowed_methods, reason = "a file beside the run, no job's target")]
-    pub(super) fn save(&self, plan: &WorkerPlan) -> Result<(), String> {
-        let path = path(plan);
+    pub(super) fn save(&self, plan: &WorkerPlan, folder: &Path) -> Result<(), String> {
+        let path = path(plan, folder);
         let temporary = path.with_extension("state.new");
         std::fs::write(&temporary, self.text()).and_then(|()| std::fs::rename(&temporary, &path)).map_err(|error| {
             format!("the state of the verification could not be saved as {}: {}", path.display(), plain(&error))
@@ -97,8 +97,8 @@ impl State {
     }
 
     /// What a worker's file says is to be checked.
-    pub(super) fn load(plan: &WorkerPlan) -> Result<Done, (i32, String)> {
-        let path = path(plan);
+    pub(super) fn load(plan: &WorkerPlan, folder: &Path) -> Result<Done, (i32, String)> {
+        let path = path(plan, folder);
         let text = std::fs::read_to_string(&path).map_err(|error| {
             let text = format!(
                 "verify_state_load=1, and {} cannot be read: {}; the run that wrote must have had verify_state_save=1",

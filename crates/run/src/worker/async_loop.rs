@@ -356,6 +356,7 @@ impl AsyncLoop {
             let slot = &mut self.slots[completion.slot as usize];
             match core.account(slot, completion.result, now_ns) {
                 Outcome::Done => {
+                    core.leave_file(&slot.io, slot.asked_len);
                     self.free.push(completion.slot);
                     if let Some(overlaps) = &mut self.overlaps {
                         overlaps.busy[completion.slot as usize] = false;

@@ -1,6 +1,8 @@
-//! Where a job's data is checked: checks between its own requests, and what comes of them.
+//! Where a job's data is checked, or its files are locked: what comes between its own requests, and what comes of it.
 
-use iostrata_engine::Op;
+use std::sync::atomic::Ordering::Relaxed;
+
+use iostrata_engine::{Io, Op};
 use iostrata_spec::ErrorKind;
 
 use super::core::{Core, Plan, Slot};
@@ -8,6 +10,9 @@ use super::feed::{Dry, Planned};
 use crate::clock::Clock;
 use crate::error::RunError;
 use crate::verify::{Block, Next};
+
+/// How long a worker that has requests in flight waits before it looks again whether a file is free.
+const DOOR_LOOK_NS: u64 = 100_000;
 
 /// A request that is planned and cannot be issued yet.
 #[derive(Clone, Copy)]
@@ -23,8 +28,48 @@ fn block(planned: &Planned) -> Block {
 }
 
 impl<C: Clock> Core<'_, C> {
-    /// As [`Core::plan_next`], where data is checked: checks come between, no request overtakes one of the same bytes.
-    pub(super) fn plan_with_checks(&mut self, now_ns: u64) -> Plan {
+    /// As [`Core::plan_next`], where data is checked or others are kept away from the files.
+    pub(super) fn plan_with_care(&mut self, now_ns: u64) -> Plan {
+        if self.keys.is_none() {
+            return self.plan_with_checks(now_ns);
+        }
+        let (planned, due_ns) = match self.at_door.take() {
+            Some(waiting) => waiting,
+            None => {
+                match if self.verifier.is_some() { self.plan_with_checks(now_ns) } else { self.plan_work(now_ns) } {
+                    Plan::Io(planned, due_ns) => (planned, due_ns),
+                    nothing => return nothing,
+                }
+            }
+        };
+        let goes_in = match &mut self.keys {
+            Some(keys) if planned.len > 0 => keys.enter(planned.file, planned.op),
+            _ => true,
+        };
+        if goes_in {
+            return Plan::Io(planned, due_ns);
+        }
+        self.at_door = Some((planned, due_ns));
+        // What is in flight comes back, or the wait is over.
+        Plan::NotBefore(if self.live.in_flight.load(Relaxed) > 0 {
+            now_ns.saturating_add(DOOR_LOOK_NS)
+        } else {
+            now_ns
+        })
+    }
+
+    /// A request is over: others may go to its file.
+    #[inline]
+    pub(super) fn leave_file(&mut self, io: &Io, asked_len: u32) {
+        if let Some(keys) = &mut self.keys
+            && asked_len > 0
+        {
+            keys.leave(io.file, io.op);
+        }
+    }
+
+    /// Where data is checked: checks come between, no request overtakes one of the same bytes.
+    fn plan_with_checks(&mut self, now_ns: u64) -> Plan {
         let held = match self.held.take() {
             Some(held) => held,
             None => match self.plan_or_check(now_ns) {
@@ -50,6 +95,10 @@ impl<C: Clock> Core<'_, C> {
                 Next::Check(Block { file, offset, len }) => {
                     let planned = Planned { offset, len, file, op: Op::Read };
                     return Ok(Held { planned, due_ns: 0, check: true });
+                }
+                Next::Trim(Block { file, offset, len }) => {
+                    let planned = Planned { offset, len, file, op: Op::Trim };
+                    return Ok(Held { planned, due_ns: 0, check: false });
                 }
                 Next::Dry => return Err(Plan::Dry(Dry::Limit)),
                 Next::Work => {}

@@ -13,6 +13,7 @@ use super::checks::Held;
 use super::durable::RangeSpan;
 use super::feed::{Dry, Feed, Planned};
 use super::files::OpenFiles;
+use super::lives::Lives;
 use super::think::Thinking;
 use super::timeline::{Event, Timeline};
 use super::watch::Watch;
@@ -23,6 +24,7 @@ use crate::flow::FlowShare;
 use crate::generate::Direction;
 use crate::latency_target::Verdict;
 use crate::live::Live;
+use crate::locks::Keys;
 use crate::pace::Pacer;
 use crate::plan::WorkerPlan;
 use crate::recorder::Recorder;
@@ -98,6 +100,12 @@ pub(super) struct Core<'a, C: Clock> {
     pub(super) verifier: Option<Box<Verifier>>,
     /// A request that waits until one of the same bytes has completed.
     pub(super) held: Option<Held>,
+    /// Keeps others away from the files; none if the job does not.
+    pub(super) keys: Option<Box<Keys>>,
+    /// A request that waits until others are away from its file, and when it was due.
+    pub(super) at_door: Option<(Planned, u64)>,
+    /// There is a verifier, or there are keys.
+    pub(super) careful: bool,
     pub(super) arena: Arc<SlotArena>,
     pub(super) files: OpenFiles,
     pub(super) flow: Option<&'a FlowShare>,
@@ -120,6 +128,10 @@ pub(super) struct Core<'a, C: Clock> {
     pub(super) stopping: bool,
     /// Spans for `sync_file_range`.
     pub(super) range_sync: RangeSpan,
+    /// What became of each block.
+    pub(super) lives: Option<Box<Lives>>,
+    /// There is a log, `sync_file_range`, or lives of blocks.
+    pub(super) takes_down: bool,
 }
 
 impl<C: Clock> Core<'_, C> {
@@ -172,7 +184,7 @@ impl<C: Clock> Core<'_, C> {
         {
             return Plan::NotBefore(now_ns.saturating_add(flow.pause_ns()));
         }
-        if self.verifier.is_some() { self.plan_with_checks(now_ns) } else { self.plan_work(now_ns) }
+        if self.careful { self.plan_with_care(now_ns) } else { self.plan_work(now_ns) }
     }
 
     /// Plans one request of the job's own work.
@@ -297,16 +309,27 @@ impl<C: Clock> Core<'_, C> {
                 paced.issue_lag.record(slot.start_ns.saturating_sub(slot.due_ns));
             }
         }
+        if self.takes_down {
+            self.take_down(slot, direction, now_ns);
+        }
+        if lat_ns > self.most_ns[direction.index()] {
+            self.too_slow(&slot.io, direction, lat_ns);
+        }
+        Outcome::Done
+    }
+
+    /// What logs, `sync_file_range` and the lives of blocks need of an I/O that was done.
+    #[inline]
+    fn take_down(&mut self, slot: &Slot, direction: Direction, now_ns: u64) {
         if self.range_sync.every > 0 && direction == Direction::Write {
             self.sync_range(slot, now_ns);
         }
         if let Some(log) = &mut self.log {
             log.io(record(slot, direction, now_ns));
         }
-        if lat_ns > self.most_ns[direction.index()] {
-            self.too_slow(&slot.io, direction, lat_ns);
+        if let Some(lives) = &mut self.lives {
+            lives.note(&slot.io, slot.asked_len, true);
         }
-        Outcome::Done
     }
 
     /// `sync_file_range` after enough writes: over what they reached. Its time is among those of syncs, as in fio,
@@ -370,6 +393,9 @@ impl<C: Clock> Core<'_, C> {
         }
         if let Some(counters) = counters {
             counters.failed_ios.add(1);
+        }
+        if let Some(lives) = &mut self.lives {
+            lives.note(&slot.io, slot.asked_len, false);
         }
         let errno = if result < 0 { -result } else { libc::EIO };
         if self.passes_over(&slot.io, result, errno) {

@@ -62,6 +62,31 @@ pub(super) fn hint_life(fd: &OwnedFd, hint: WriteHint) -> std::io::Result<()> {
     file::hint_write_life(fd, life)
 }
 
+/// Whether the files take the writes of a job with `atomic`: sizes between two powers of two, which the device tells.
+pub(super) fn check_atomic(plan: &WorkerPlan, files: &OpenFiles) -> Result<(), RunError> {
+    let job = &plan.job;
+    if !job.engine_options.atomic || !job.workload.writes {
+        return Ok(());
+    }
+    let sizes = &job.block_sizes()[1];
+    for (number, planned) in plan.files.iter().enumerate() {
+        let Some(fd) = files.descriptor(number as FileId) else { continue };
+        let refuse = |why: String| {
+            Err(RunError::job_errno(job, libc::EOPNOTSUPP, format!("atomic=1: {}: {why}", planned.path.display())))
+        };
+        let Some((least, most)) = file::atomic_write_bytes(fd) else {
+            return refuse("its device, or the file system, has no atomic writes; leave atomic out".into());
+        };
+        if sizes.min() < least.into() || sizes.max() > most.into() || !sizes.min().is_power_of_two() {
+            let (min, max) = (sizes.min(), sizes.max());
+            return refuse(format!(
+                "atomic writes are a power of two between {least} and {most} bytes there; bs is {min} to {max}"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// `syncfs` of the file systems that the open files lie on, each once.
 pub(super) fn sync_file_systems(plan: &WorkerPlan, files: &OpenFiles) -> Result<(), RunError> {
     let mut synced = Vec::new();

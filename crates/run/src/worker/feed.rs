@@ -169,6 +169,10 @@ impl Feed {
         let pool = self.bytes_left.saturating_add(self.bytes_later);
         self.bytes_left = self.limits.bytes.min(pool);
         self.bytes_later = pool - self.bytes_left;
+        if let Some(syncs) = &mut self.syncs {
+            // As in fio, what is due at the end of a pass comes once more at the beginning of the next.
+            syncs.last_was_write = self.single == Some(Direction::Write) && syncs.writes > 0;
+        }
         if !self.planned_in_pass {
             return false;
         }
@@ -261,11 +265,14 @@ impl Feed {
     /// The next request. `wanted` overrides the mix of a mixed job (its pacer decides).
     #[inline]
     pub(super) fn next(&mut self, wanted: Option<Direction>) -> Result<Planned, Dry> {
-        if self.bytes_left == 0 || self.ios_left == 0 {
+        if self.ios_left == 0 || self.bytes_left == 0 && self.bytes_later == 0 {
             return Err(Dry::Limit);
         }
         if let Some(sync) = self.syncs.as_mut().and_then(Syncs::due) {
             return Ok(sync);
+        }
+        if self.bytes_left == 0 {
+            return Err(Dry::Limit);
         }
         match self.single {
             Some(direction) if self.plans_ahead => self.next_ahead(direction),
@@ -434,6 +441,16 @@ mod tests {
         let (all, dry) = drain(&mut feed(vec![file(4)], writes(), false, rules));
         assert_eq!(all, ["Write 0 0", "Write 0 1", "Sync", "Write 0 2", "Write 0 3"]);
         assert_eq!(dry, Dry::Limit);
+    }
+
+    #[test]
+    fn between_passes_a_sync_comes_at_the_end_of_one_and_at_the_beginning_of_the_next() {
+        let rules = FeedLimits { fsync_every: 2, loops: 2, ..limits(4 * BLOCK) };
+        let only = Workload { reads: false, writes: true, trims: false, random: false, modifier: None };
+        let mut feed = feed(vec![file(4)], Mix::for_workload(&only, 0, 1), false, rules);
+        assert_eq!(drain(&mut feed).0.join(" "), "Write 0 0 Write 0 1 Sync Write 0 2 Write 0 3 Sync");
+        assert!(feed.restart());
+        assert_eq!(drain(&mut feed).0.join(" "), "Sync Write 0 0 Write 0 1 Sync Write 0 2 Write 0 3");
     }
 
     #[test]

@@ -8,6 +8,8 @@ mod feed;
 mod files;
 mod hooks;
 mod limits;
+mod lives;
+mod memory;
 mod offload;
 mod place;
 mod sync_loop;
@@ -35,6 +37,7 @@ use self::core::{Core, PassEnd};
 use self::durable::RangeSpan;
 use self::feed::{Feed, FeedLimits};
 use self::files::OpenFiles;
+use self::lives::Lives;
 use self::think::Thinking;
 use self::timeline::Timeline;
 use self::watch::Watch;
@@ -47,6 +50,7 @@ use crate::generate::random::derive;
 use crate::generate::{Direction, FileChoice, Mix, OffsetSpec, Offsets, Streams};
 use crate::group::Group;
 use crate::live::{Ending, Live, State};
+use crate::locks::Doors;
 use crate::pace::Pacer;
 use crate::plan::WorkerPlan;
 use crate::recorder::{LogSender, Recorder};
@@ -83,6 +87,8 @@ pub(crate) struct Birth {
     pub(crate) logs: Option<LogSender>,
     /// Its share of a flow, if it is in one.
     pub(crate) flow: Option<FlowShare>,
+    /// The files that jobs keep others away from.
+    pub(crate) doors: Arc<Doors>,
     /// Where files that accompany a run go.
     pub(crate) aux_folder: Arc<Path>,
     /// Called when the worker is ready to start, and when it has ended.
@@ -163,10 +169,11 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     hooks::before(plan, live, &birth.aux_folder)?;
     let (mut instance, config) = make_engine(birth)?;
     let open_files = OpenFiles::open(plan, 0..open_files_at_once(job), &birth.guard)?;
+    durable::check_atomic(plan, &open_files)?;
     open_files.pre_read(plan, &live.stop)?;
     let synchronous = matches!(instance, Instance::Sync(_));
     let asked_depth = if synchronous { 1 } else { job.depth };
-    let arena = make_arena(plan, asked_depth)?;
+    let arena = memory::make_arena(plan, asked_depth)?;
     let granted =
         attach(&mut instance, &open_files, plan, &arena, asked_depth).map_err(|error| engine_fault(plan, &error))?;
     ending.engine_used = granted.used;
@@ -178,7 +185,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     for slot in 0..arena.slots() {
         arena.with_bytes(slot, |bytes| buffers.prepare(bytes));
     }
-    let verifier = Verifier::for_worker(plan, arena.slots(), streams.buffers)?;
+    let verifier = Verifier::for_worker(plan, arena.slots(), streams.buffers, &birth.aux_folder)?;
     drop(config);
     live.set_state(State::Ready);
     (birth.notify)();
@@ -198,6 +205,10 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     if !ramps {
         live.measure_start_ns.store(start_ns, Relaxed);
     }
+    let log =
+        Recorder::for_job(job, plan.engine.caps.synchronous, plan.thread_number as usize - 1, birth.logs.as_ref());
+    let lives = Lives::of(plan);
+    let keys = birth.doors.keys_for(plan);
     let mut core = Core {
         plan,
         job,
@@ -206,8 +217,11 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
         feed: make_feed(plan, &streams),
         pacer: Pacer::for_job(job, derive(streams.think, 1), start_ns),
         buffers,
+        careful: verifier.is_some() || keys.is_some(),
         verifier,
         held: None,
+        keys,
+        at_door: None,
         arena,
         files: open_files,
         flow: birth.flow.as_ref(),
@@ -215,7 +229,9 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
         watch: Watch::new(job, birth.group.clone(), granted.depth, start_ns),
         most_ns: most_ns(job),
         verdict: None,
-        log: Recorder::for_job(job, plan.engine.caps.synchronous, plan.thread_number as usize - 1, birth.logs.as_ref()),
+        takes_down: log.is_some() || lives.is_some() || job.range_sync.every > 0,
+        log,
+        lives,
         error: None,
         notes: Vec::new(),
         attends: job.think_ns > 0 || job.think_cycles > 0 || job.latency_search.target_ns > 0,
@@ -233,13 +249,13 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
         core.notes.push(SHARED_BLOCKS.into());
     }
     let result = passes(birth, &mut core, instance, granted.depth, ending);
-    wind_up(&mut core, ending, start_ns);
+    wind_up(&mut core, ending, start_ns, &birth.aux_folder);
     result?;
     put_away(plan, live, core.files)
 }
 
 /// The last pass is over: what only the worker's own thread can tell goes into its ending.
-fn wind_up<C: Clock>(core: &mut Core<'_, C>, ending: &mut Ending, start_ns: u64) {
+fn wind_up<C: Clock>(core: &mut Core<'_, C>, ending: &mut Ending, start_ns: u64, aux_folder: &Path) {
     let (plan, live) = (core.plan, core.live);
     let end_ns = core.clock.now_ns();
     live.end_ns.store(end_ns, Relaxed);
@@ -253,9 +269,10 @@ fn wind_up<C: Clock>(core: &mut Core<'_, C>, ending: &mut Ending, start_ns: u64)
     }
     ending.due_not_issued = due_not_issued(core, end_ns);
     core.end_log(end_ns);
-    if let Some(Err(note)) = core.verifier.as_ref().map(|verifier| verifier.save_state(plan)) {
+    if let Some(Err(note)) = core.verifier.as_ref().map(|verifier| verifier.save_state(plan, aux_folder)) {
         core.notes.push(note);
     }
+    ending.block_lives = core.lives.as_ref().map(|lives| lives.result());
     ending.notes.append(&mut core.notes);
     ending.error = core.error.take();
 }
@@ -474,20 +491,11 @@ fn make_engine(birth: &Birth) -> Result<(Instance, EngineConfig), RunError> {
     Ok((instance, config))
 }
 
-fn make_arena(plan: &WorkerPlan, depth: u32) -> Result<Arc<SlotArena>, RunError> {
-    let job = &plan.job;
-    let bytes = job.block_limits().1 as usize;
-    SlotArena::new(depth, bytes, 1).map_err(|error| {
-        let what = format!("getting {depth} buffers of {bytes} bytes");
-        RunError::system(job, None, &what, &error)
-    })
-}
-
 fn buffer_facts(plan: &WorkerPlan, streams: &Streams) -> BufferFacts {
     BufferFacts {
         seed: streams.buffers,
         common_seed: plan.seed,
-        block_bytes: plan.job.block_size.write,
+        block_bytes: plan.job.block_sizes()[1].min(),
         job_bytes: plan.io_bytes,
     }
 }

@@ -53,6 +53,7 @@ pub(super) fn pass<C: Clock>(core: &mut Core<'_, C>, engine: &mut dyn SyncOp) ->
             now_ns = core.clock.now_ns();
             let _batch = core.live.lock.write();
             if core.account(&mut slot, result, now_ns) == Outcome::Done {
+                core.leave_file(&slot.io, slot.asked_len);
                 core.live.depth_counts[0].add(1);
                 core.live.submit_counts[1].add(1);
                 core.live.complete_counts[1].add(1);

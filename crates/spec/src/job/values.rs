@@ -139,6 +139,8 @@ pub struct IoShape {
     pub block_range: [Option<(u64, u64)>; 3],
     /// `bs_unaligned`.
     pub unaligned: bool,
+    /// `bs_is_seq_rand`: sizes of reads are for I/O in sequence, those of writes for random I/O.
+    pub sizes_by_order: bool,
     /// `bssplit` for reads, writes, trims.
     pub block_split: [Option<Vec<SizeShare>>; 3],
     /// `ba`: what random offsets are multiples of; the smallest block unless given.
@@ -148,6 +150,8 @@ pub struct IoShape {
     pub random_percent: [Option<u64>; 3],
     /// `random_distribution`.
     pub distribution: Distribution,
+    /// `random_sequence_stride`: each time round, the list of blocks is moved on by its length.
+    pub sequence_stride: bool,
     /// `rw_sequencer=identical`: I/Os that follow a random offset are at the same offset.
     pub identical: bool,
     /// `zonemode`.

@@ -17,22 +17,35 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "mmaphuge": "a mapping in huge pages", "cudamalloc": "memory of a GPU"]),
         "where I/O buffers are",
         "For \
-        mappings a file may follow after a colon.",
+        mappings a file may follow after a colon: one that is made for it and gone at the end, an empty one, or a \
+        device's memory. What another file holds is never written over.",
     )
     .alias(&["iomem"])
     .default("malloc")
-    .harmless(&["malloc"]),
+    .status(Status::Differs(
+        "a file that holds something is not cut or written over; mmapshared makes its file long enough, which fio \
+         does not; cudamalloc is refused",
+    ))
+    .access(plain!(some Text, texts.memory)),
     row(
         "iomem_align",
         Kind::Bytes { min: 0, max: 1 << 30 },
         "alignment of the first buffer",
-        "And distance between \
-        buffers.",
+        "The others follow without gaps, one block size apart. 0: each begins at a page.",
     )
     .alias(&["mem_align"])
     .default("0")
-    .harmless(&["0"]),
-    row("hugepage-size", Kind::Bytes { min: 1, max: 1 << 40 }, "size of a huge page", "With `mem=shmhuge`."),
+    .status(Status::Differs("fio adds it to the start of a page, so that 1m gives a buffer aligned to a page"))
+    .access(plain!(Bytes, job.memory.align_bytes)),
+    row(
+        "hugepage-size",
+        Kind::Bytes { min: 1, max: 1 << 40 },
+        "size of a huge page",
+        "With `mem=shmhuge` and `mem=mmaphuge`: one of the sizes that the system has, else memory comes in multiples \
+        of it.",
+    )
+    .linux_only()
+    .access(plain!(some Bytes, job.memory.huge_page_bytes)),
     row(
         "zero_buffers",
         Kind::Flag,
@@ -103,5 +116,9 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         .access(flag!(job.buffers.dedupe_global)),
     row("gpu_dev_id", Kind::Int { min: 0, max: MAX32 }, "GPU whose memory is used", "With `mem=cudamalloc`.")
         .default("0")
-        .harmless(&["0"]),
+        .harmless(&["0"])
+        .status(Status::Refused {
+            why: "memory of a GPU cannot be had: it takes NVIDIA's driver and a build with CUDA",
+            instead: "mem=malloc, or mem=mmapshared:FILE with a file that the GPU's driver maps",
+        }),
 ];

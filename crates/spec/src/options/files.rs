@@ -1,7 +1,7 @@
 //! Files and their layout.
 
 use super::MAX32;
-use crate::job::{FadviseHint, Fallocate, RangeSync, SyncFlag, WriteHint};
+use crate::job::{FadviseHint, Fallocate, FileLock, RangeSync, SyncFlag, WriteHint};
 use crate::table::{Category, OptionSpec, Status};
 use crate::value::{Kind, Value};
 
@@ -17,6 +17,10 @@ const WRITE_HINTS: &[(&str, WriteHint)] = &[
     ("long", WriteHint::Long),
     ("extreme", WriteHint::Extreme),
 ];
+
+const NOT_SILENTLY: Status = Status::Differs(
+    "a job that cannot have them is refused; fio goes on without where its engine has no flag for them",
+);
 
 pub(super) static OPTIONS: &[OptionSpec] = &[
     row(
@@ -227,10 +231,11 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         Kind::Choice(words!["none": "no lock", "exclusive": "one at a time",
         "readwrite": "one writer or many readers"]),
         "lock files around I/O",
-        "Among the jobs of this run.",
+        "Among the jobs of this run: an I/O waits until nobody else is at the file. The wait is in no latency.",
     )
     .default("none")
-    .harmless(&["none"]),
+    .access(choice!(job.file_lock, "none" => FileLock::None, "exclusive" => FileLock::Exclusive,
+        "readwrite" => FileLock::ReadWrite)),
     row("invalidate", Kind::Bool, "drop the files' cached pages first", "Before the job and at each of its rounds.")
         .default("1")
         .access(flag!(job.invalidate)),
@@ -240,10 +245,17 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     row("buffered", Kind::Bool, "use the page cache", "The opposite of `direct`; the later of the two holds.")
         .default("1")
         .access(flag!(not job.direct)),
-    row("atomic", Kind::Bool, "atomic writes", "`RWF_ATOMIC`: a write is seen whole or not at all.")
-        .linux_only()
-        .default("0")
-        .harmless(&["0"]),
+    row(
+        "atomic",
+        Kind::Bool,
+        "atomic writes",
+        "`RWF_ATOMIC`: a write is done whole or not at all. They are direct, and the device and its file system must \
+        have them; pvsync2, libaio and io_uring can ask for them.",
+    )
+    .linux_only()
+    .default("0")
+    .status(NOT_SILENTLY)
+    .access(flag!(job.engine_options.atomic)),
     row(
         "sync",
         Kind::Choice(words!["none": "no flag", "0": "no flag", "sync": "O_SYNC", "1": "O_SYNC",

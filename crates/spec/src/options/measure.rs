@@ -133,9 +133,16 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     )
     .default("4")
     .access(int!(job.reporting.significant_figures)),
-    row("block_error_percentiles", Kind::Bool, "life of blocks by trim cycles", "For wear tests.")
-        .default("0")
-        .harmless(&["0"]),
+    row(
+        "block_error_percentiles",
+        Kind::Bool,
+        "life of blocks by trim cycles",
+        "For wear tests of one file or device: after how many trims a block failed, in blocks of a trim's size, and \
+         what state the others are in.",
+    )
+    .default("0")
+    .status(Status::Differs("fio 3.33 is ended by an assertion as soon as a block was trimmed"))
+    .access(flag!(job.reporting.block_lives)),
     row(
         "unified_rw_reporting",
         Kind::Choice(words!["none": "directions apart", "mixed": "directions merged",
@@ -147,7 +154,10 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     .default("none")
     .access(choice!(job.reporting.unified, "none" => Unified::None, "mixed" => Unified::Mixed,
             "both" => Unified::Both, "0" => Unified::None, "1" => Unified::Mixed, "2" => Unified::Both)),
-    row("stats", Kind::Bool, "report this job", "Off for jobs in the background.").default("1").harmless(&["1"]),
+    row("stats", Kind::Bool, "report this job", "Off for jobs in the background.")
+        .default("1")
+        .status(Status::Differs("fio's JSON may end with an entry without a name for a job that is left out"))
+        .access(flag!(not job.reporting.hidden)),
     row("disk_util", Kind::Bool, "report what the disks did", "From the kernel's counters.")
         .default("1")
         .access(flag!(job.reporting.disk_util)),

@@ -109,7 +109,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         .access(flag!(job.shape.unaligned)),
     row("bs_is_seq_rand", Kind::Bool, "bs is for sequential and random I/O", "Instead of for reads and writes.")
         .default("0")
-        .harmless(&["0"]),
+        .access(flag!(job.shape.sizes_by_order)),
     row(
         "ba",
         Kind::PerDirection { min: 1, max: 1 << 40 },
@@ -186,11 +186,10 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "random_sequence_stride",
         Kind::Bool,
         "the list of blocks moves on",
-        "With \
-        `random_distribution=sequence`.",
+        "With `random_distribution=sequence`: each time round by its length.",
     )
     .default("0")
-    .harmless(&["0"]),
+    .access(flag!(job.shape.sequence_stride)),
     row(
         "random_generator",
         Kind::Choice(words!["tausworthe": "fio's default", "lfsr": "each block once, no map",
@@ -247,7 +246,11 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         .harmless(&["0"]),
     row("num_range", Kind::Int { min: 1, max: 256 }, "ranges in one trim", "For engines that trim several at once.")
         .default("1")
-        .harmless(&["1"]),
+        .harmless(&["1"])
+        .status(Status::Refused {
+            why: "only io_uring_cmd trims several ranges at once",
+            instead: "a larger bs for trims, `bs=,,64k`",
+        }),
     row("loops", Kind::Int { min: 1, max: MAX32 }, "how often the job is done", "The whole job, again and again.")
         .default("1")
         .access(int!(job.loops)),

@@ -16,6 +16,10 @@ const BLOCKS: Status = Status::Differs(
 
 const STATE: Status = Status::Differs("the file has the name that fio gives it and a form of our own: lines of text");
 
+const TRIMMED: Status = Status::Differs(
+    "fio trims nothing without trim_backlog, and is ended by a fault of its own in jobs that do not trim by `rw`",
+);
+
 pub(super) static OPTIONS: &[OptionSpec] = &[
     row(
         "verify",
@@ -142,10 +146,31 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         `verify`.",
     )
     .default("0")
-    .harmless(&["0"]),
-    row("trim_verify_zero", Kind::Bool, "trimmed blocks must read as zeroes", "In jobs with `verify`.").default("1"),
-    row("trim_backlog", Kind::Bytes { min: 0, max: u64::MAX }, "trim after this many blocks", "In jobs with `verify`.")
-        .harmless(&["0"]),
-    row("trim_backlog_batch", Kind::Int { min: 0, max: MAX32 }, "blocks trimmed at a time", "In jobs with `verify`.")
-        .harmless(&["0"]),
+    .status(TRIMMED)
+    .access(int!(job.verify.trim_percent)),
+    row(
+        "trim_verify_zero",
+        Kind::Bool,
+        "trimmed blocks must read as zeroes",
+        "In jobs with `verify`. Off: they are not read back.",
+    )
+    .default("1")
+    .access(flag!(job.verify.trimmed_is_zero)),
+    row(
+        "trim_backlog",
+        Kind::Bytes { min: 0, max: u64::MAX },
+        "trim after this many blocks",
+        "In jobs with `verify`: whenever so many more were written. What is left is trimmed before it is read back.",
+    )
+    .default("0")
+    .status(TRIMMED)
+    .access(plain!(Bytes, job.verify.trim_backlog)),
+    row(
+        "trim_backlog_batch",
+        Kind::Int { min: 0, max: MAX32 },
+        "blocks trimmed at a time",
+        "In jobs with `verify`; as many as `trim_backlog` unless given.",
+    )
+    .default("0")
+    .access(int!(job.verify.trim_batch)),
 ];

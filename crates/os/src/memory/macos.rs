@@ -1,0 +1,24 @@
+//! Huge pages on macOS: there are none that a program could ask for.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::mm::MapFlags;
+
+use super::HugePages;
+
+pub(super) fn huge_pages(_wanted: Option<u64>) -> Option<HugePages> {
+    None
+}
+
+pub(super) fn huge_mapping(_wanted: Option<u64>) -> io::Result<(MapFlags, u64)> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(super) fn huge_segment(_wanted: Option<u64>) -> io::Result<(libc::c_int, u64)> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(super) fn huge_page_of_file(_fd: &OwnedFd) -> io::Result<Option<u64>> {
+    Ok(None)
+}
