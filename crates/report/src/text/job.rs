@@ -220,8 +220,8 @@ mod tests {
             Reporting { percentiles: vec![25.0, 50.0, 99.9], ..iostrata_result::testing::job("j").reporting };
         assert_eq!(
             block_lines(&lives, &reporting),
-            "  block lifetime percentiles :\n   |  25.00th=[1],  50.00th=[2],  99.90th=[900]\n   |        states               \
-             : unwritten=0, trimmed=3, written=0, trim failure=0, write failure=4\n"
+            "  block lifetime percentiles :\n   |  25.00th=[1],  50.00th=[2],  99.90th=[900]\n   |        states  \
+             \x20            : unwritten=0, trimmed=3, written=0, trim failure=0, write failure=4\n"
         );
         let none = block_lines(&BlockLives { unwritten: 64, ..BlockLives::default() }, &reporting);
         assert!(none.lines().count() == 2 && none.contains("unwritten=64"));
