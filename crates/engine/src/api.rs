@@ -4,6 +4,7 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 
 use crate::arena::SlotArena;
+use crate::zoned_disk::ZonedDisk;
 
 /// What one request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,7 +13,7 @@ pub enum Op {
     Read,
     /// Write `len` bytes at `offset` from the slot.
     Write,
-    /// Discard `len` bytes at `offset`.
+    /// Discard `len` bytes at `offset`, or what [`FileTable::trim`] says.
     Trim,
     /// `fsync` of the file.
     Sync,
@@ -75,6 +76,20 @@ pub struct FileTable {
     pub descriptors: Vec<RawFd>,
     /// Whether they were opened with `O_DIRECT` (or its like).
     pub direct: bool,
+    /// What a trim of them is.
+    pub trim: TrimMeans,
+}
+
+/// What [`Op::Trim`] does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TrimMeans {
+    /// The device is told that the bytes are no longer needed (`BLKDISCARD`).
+    #[default]
+    Discard,
+    /// The zones that lie in these bytes are reset (`BLKRESETZONE`).
+    ResetZones,
+    /// Nothing: the zones are a model in the program.
+    Nothing,
 }
 
 /// What an engine got from the system at [`Engine::attach`].
@@ -225,6 +240,8 @@ pub struct EngineConfig {
     pub world: Option<Arc<crate::virtual_time::World>>,
     /// This worker's number in that world, from 0.
     pub worker: u32,
+    /// The disks of zones that `sim` has for the files, by [`FileId`]; empty without.
+    pub zoned: Vec<Arc<ZonedDisk>>,
 }
 
 /// One row of the registry.

@@ -4,7 +4,7 @@ use std::os::fd::RawFd;
 
 use iostrata_os::io;
 
-use crate::api::{FileId, FileTable, Io, Op};
+use crate::api::{FileId, FileTable, Io, Op, TrimMeans};
 use crate::arena::SlotArena;
 
 /// The descriptor of a file; -1 (the kernel answers `EBADF`) where there is none.
@@ -45,25 +45,30 @@ pub(crate) fn positioned(fd: RawFd, io: &Io, slots: &SlotArena, write: bool) -> 
 
 /// Any request, start to end: bytes moved (the sync family: 0) or `-errno`.
 #[inline]
-pub(crate) fn call(fd: RawFd, io: &Io, slots: &SlotArena) -> i32 {
+pub(crate) fn call(files: &FileTable, io: &Io, slots: &SlotArena) -> i32 {
+    let fd = descriptor(files, io.file);
     match io.op {
         Op::Read => positioned(fd, io, slots, false),
         Op::Write => positioned(fd, io, slots, true),
-        Op::Trim | Op::Sync | Op::DataSync => without_data(fd, io),
+        Op::Trim | Op::Sync | Op::DataSync => without_data(fd, io, files.trim),
     }
 }
 
 /// The operations that move no bytes.
 ///
 /// A trim goes to the block layer (`BLKDISCARD`) as fio's does, so a regular file answers `ENOTTY`.
-pub(crate) fn without_data(fd: RawFd, io: &Io) -> i32 {
+pub(crate) fn without_data(fd: RawFd, io: &Io, trim: TrimMeans) -> i32 {
     match io.op {
         Op::Sync => io::fsync(fd),
         Op::DataSync => io::fdatasync(fd),
-        Op::Trim => match io::discard(fd, io.offset, u64::from(io.len)) {
-            0 => whole(io.len),
-            error => error,
-        },
+        Op::Trim => {
+            let result = match trim {
+                TrimMeans::Discard => io::discard(fd, io.offset, u64::from(io.len)),
+                TrimMeans::ResetZones => io::reset_zones(fd, io.offset, u64::from(io.len)),
+                TrimMeans::Nothing => 0,
+            };
+            if result == 0 { whole(io.len) } else { result }
+        }
         Op::Read | Op::Write => -libc::EINVAL,
     }
 }

@@ -35,7 +35,7 @@ impl SyncOp for Falloc {
             Op::Read => libc::FALLOC_FL_KEEP_SIZE,
             Op::Write => 0,
             Op::Trim => libc::FALLOC_FL_KEEP_SIZE | libc::FALLOC_FL_PUNCH_HOLE,
-            Op::Sync | Op::DataSync => return blocking::without_data(fd, io),
+            Op::Sync | Op::DataSync => return blocking::without_data(fd, io, self.files.trim),
         };
         let arguments = [fd as usize, mode as usize, io.offset as usize, io.len as usize, 0, 0];
         // SAFETY: a descriptor and plain integers.

@@ -31,8 +31,10 @@ mod sync;
 #[cfg(target_os = "linux")]
 mod uring;
 pub mod virtual_time;
+pub mod zoned_disk;
 
 pub use api::*;
 pub use arena::SlotArena;
 pub use registry::{engines, find};
 pub use virtual_time::World;
+pub use zoned_disk::ZonedDisk;

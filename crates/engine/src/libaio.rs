@@ -258,7 +258,7 @@ impl Engine for Libaio {
                     break;
                 }
             } else {
-                let result = without_data(descriptor(&self.files, run[0].file), &run[0]);
+                let result = without_data(descriptor(&self.files, run[0].file), &run[0], self.files.trim);
                 done.push(Completion { slot: run[0].slot, result });
                 taken += 1;
             }

@@ -10,7 +10,7 @@ use iostrata_os::io;
 use iostrata_os::mapped::FileMapping;
 
 use crate::api::{
-    Availability, Caps, EngineConfig, EngineError, EngineSpec, FileTable, Granted, Instance, Io, Op, SyncOp,
+    Availability, Caps, EngineConfig, EngineError, EngineSpec, FileTable, Granted, Instance, Io, Op, SyncOp, TrimMeans,
 };
 use crate::arena::SlotArena;
 use crate::blocking;
@@ -31,7 +31,13 @@ const SHORTEST_WINDOW: u64 = 1 << 20;
 
 fn make(config: &EngineConfig) -> Result<Instance, EngineError> {
     let habits = Habits { advice: config.advice, huge_pages: config.options.huge_pages, longest: LONGEST_WINDOW };
-    Ok(Instance::Sync(Box::new(Mmap { habits, files: Vec::new(), slots: None, direct: false })))
+    Ok(Instance::Sync(Box::new(Mmap {
+        habits,
+        files: Vec::new(),
+        slots: None,
+        direct: false,
+        trim: TrimMeans::Discard,
+    })))
 }
 
 /// How files are mapped.
@@ -49,6 +55,7 @@ struct Mmap {
     slots: Option<Arc<SlotArena>>,
     /// Each write is followed by an msync of its pages.
     direct: bool,
+    trim: TrimMeans,
 }
 
 /// One file.
@@ -76,6 +83,7 @@ impl SyncOp for Mmap {
         self.files = files.descriptors.iter().map(|&fd| Mapped::new(fd)).collect();
         self.slots = Some(slots);
         self.direct = files.direct;
+        self.trim = files.trim;
         let direct = "a mapping goes through the page cache: with direct=1 each write is synced, and reads may come \
                       from memory";
         Ok(Granted { depth: 1, used: Vec::new(), notes: files.direct.then(|| direct.into()).into_iter().collect() })
@@ -90,7 +98,7 @@ impl SyncOp for Mmap {
                 file.transfer(io, slots, &mut self.habits, self.direct).unwrap_or_else(|errno| -errno)
             }
             Op::Sync | Op::DataSync => file.sync(),
-            Op::Trim => blocking::without_data(file.fd, io),
+            Op::Trim => blocking::without_data(file.fd, io, self.trim),
         }
     }
 
@@ -257,8 +265,8 @@ mod tests {
         file.set_len(4 << 20).expect("size");
         let slots = SlotArena::new(1, 3 << 20, 4096).expect("map");
         let habits = Habits { advice: Some(Advice::Random), huge_pages: false, longest: 1 << 20 };
-        let mut engine = Mmap { habits, files: Vec::new(), slots: None, direct: false };
-        let table = FileTable { descriptors: vec![file.as_raw_fd()], direct: false };
+        let mut engine = Mmap { habits, files: Vec::new(), slots: None, direct: false, trim: TrimMeans::Discard };
+        let table = FileTable { descriptors: vec![file.as_raw_fd()], ..FileTable::default() };
         engine.attach(&table, Arc::clone(&slots)).expect("attach");
         test(&file, &mut engine, &slots);
     }

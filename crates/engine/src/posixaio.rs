@@ -181,7 +181,7 @@ impl Engine for PosixAio {
         for (index, io) in ios.iter().enumerate() {
             let fd = descriptor(&self.files, io.file);
             if io.op == Op::Trim {
-                done.push(Completion { slot: io.slot, result: without_data(fd, io) });
+                done.push(Completion { slot: io.slot, result: without_data(fd, io, self.files.trim) });
                 continue;
             }
             match attached.start(io, fd) {

@@ -32,7 +32,7 @@ impl SyncOp for Psync {
     #[inline]
     fn call(&mut self, io: &Io) -> i32 {
         match &self.attached {
-            Some((files, slots)) => blocking::call(blocking::descriptor(files, io.file), io, slots),
+            Some((files, slots)) => blocking::call(files, io, slots),
             None => -libc::EBADF,
         }
     }

@@ -98,7 +98,7 @@ impl SyncOp for Pvsync {
         let (plain, flagged) = match io.op {
             Op::Read => (libc::SYS_preadv, libc::SYS_preadv2),
             Op::Write => (libc::SYS_pwritev, libc::SYS_pwritev2),
-            Op::Trim | Op::Sync | Op::DataSync => return blocking::without_data(fd, io),
+            Op::Trim | Op::Sync | Op::DataSync => return blocking::without_data(fd, io, files.trim),
         };
         let vector = libc::iovec { iov_base: blocking::buffer(slots, io).cast(), iov_len: io.len as usize };
         let of = |flags: &mut Flags| flags.next() | if io.op == Op::Write { flags.writes } else { 0 };

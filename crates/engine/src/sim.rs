@@ -2,12 +2,13 @@
 //!
 //! The law is [`SimLaw`]: `channels` servers, first come first served, each taking
 //! `(base + bytes / bandwidth) · factor (+ stall)` per request. The same seed and the same requests give the same
-//! completions to the nanosecond, on any machine.
+//! completions to the nanosecond, on any machine. With `sim_zone_size` the device is a [`ZonedDisk`].
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
+use iostrata_os::zoned::ZoneCommand;
 use iostrata_spec::SimLaw;
 
 use crate::api::{
@@ -18,6 +19,7 @@ use crate::arena::SlotArena;
 use crate::blocking::whole;
 use crate::random::Random;
 use crate::virtual_time::World;
+use crate::zoned_disk::ZonedDisk;
 
 /// The registry's row.
 pub(crate) const SPEC: EngineSpec = EngineSpec {
@@ -39,7 +41,10 @@ fn make(config: &EngineConfig) -> Result<Instance, EngineError> {
     Ok(Instance::Async(Box::new(Sim {
         world,
         worker: config.worker,
-        device: Device::new(&config.options.sim, config.seed, config.file_sizes.clone()),
+        device: Device {
+            zoned: config.zoned.clone(),
+            ..Device::new(&config.options.sim, config.seed, config.file_sizes.clone())
+        },
         in_flight: BinaryHeap::new(),
         depth: 0,
         slots: None,
@@ -155,6 +160,8 @@ struct Device {
     /// When each channel is free again.
     free_ns: Vec<u64>,
     sizes: Vec<u64>,
+    /// What the files are zones of, if they are.
+    zoned: Vec<Arc<ZonedDisk>>,
     random: Random,
     stalls: OneIn,
     errors: OneIn,
@@ -166,6 +173,7 @@ impl Device {
         Device {
             free_ns: vec![0; law.channels.max(1) as usize],
             sizes,
+            zoned: Vec::new(),
             random: Random::new(seed),
             stalls: OneIn::new(law.stall_every),
             errors: OneIn::new(law.error_every),
@@ -188,9 +196,22 @@ impl Device {
             *free = end_ns;
         }
         let failed = self.errors.hit(&mut self.random);
-        let result = if failed { -libc::EIO } else { self.transfer(io) };
+        let result = if failed { -libc::EIO } else { self.zone_refuses(io).map_or_else(|| self.transfer(io), |e| -e) };
         self.served += 1;
         Served { end_ns, number: self.served, slot: io.slot, result }
+    }
+
+    /// On a disk of zones: carries out what zones keep account of; the errno of what they refuse.
+    fn zone_refuses(&self, io: &Io) -> Option<i32> {
+        let disk = self.zoned.get(io.file as usize)?;
+        match io.op {
+            Op::Write => disk.write(io.offset, u64::from(io.len)).err(),
+            Op::Trim => {
+                let error = disk.command(ZoneCommand::Reset, io.offset).err()?;
+                Some(error.raw_os_error().unwrap_or(libc::EIO))
+            }
+            Op::Read | Op::Sync | Op::DataSync => None,
+        }
     }
 
     fn service_ns(&mut self, io: &Io) -> u64 {

@@ -26,6 +26,7 @@ impl Bench {
             file_sizes: vec![MIB],
             world: Some(Arc::clone(&world)),
             worker: 0,
+            zoned: Vec::new(),
         };
         let Ok(Instance::Async(mut engine)) = make(&config) else { panic!("sim is asynchronous") };
         let arena = SlotArena::new(depth, 4096, 4096).expect("map");

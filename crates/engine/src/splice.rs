@@ -49,7 +49,7 @@ impl SyncOp for Splice {
         let Some((files, slots)) = &self.attached else { return -libc::EBADF };
         let fd = blocking::descriptor(files, io.file);
         if !matches!(io.op, Op::Read | Op::Write) {
-            return blocking::without_data(fd, io);
+            return blocking::without_data(fd, io, files.trim);
         }
         let pipe = match self.pipe.take().map_or_else(Pipe::new, Ok) {
             Ok(pipe) => pipe,

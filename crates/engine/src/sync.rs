@@ -6,7 +6,7 @@ use std::sync::Arc;
 use iostrata_os::io;
 
 use crate::api::{
-    Availability, Caps, EngineConfig, EngineError, EngineSpec, FileTable, Granted, Instance, Io, Op, SyncOp,
+    Availability, Caps, EngineConfig, EngineError, EngineSpec, FileTable, Granted, Instance, Io, Op, SyncOp, TrimMeans,
 };
 use crate::arena::SlotArena;
 use crate::blocking;
@@ -21,11 +21,12 @@ pub(crate) const SPEC: EngineSpec = EngineSpec {
 };
 
 fn make(_: &EngineConfig) -> Result<Instance, EngineError> {
-    Ok(Instance::Sync(Box::new(Sync { files: Vec::new(), slots: None })))
+    Ok(Instance::Sync(Box::new(Sync { files: Vec::new(), trim: TrimMeans::Discard, slots: None })))
 }
 
 struct Sync {
     files: Vec<Positioned>,
+    trim: TrimMeans,
     slots: Option<Arc<SlotArena>>,
 }
 
@@ -40,6 +41,7 @@ impl SyncOp for Sync {
     fn attach(&mut self, files: &FileTable, slots: Arc<SlotArena>) -> Result<Granted, EngineError> {
         let known = |&fd: &RawFd| Positioned { fd, position: u64::try_from(io::position(fd)).ok() };
         self.files = files.descriptors.iter().map(known).collect();
+        self.trim = files.trim;
         self.slots = Some(slots);
         Ok(Granted { depth: 1, used: Vec::new(), notes: Vec::new() })
     }
@@ -50,7 +52,7 @@ impl SyncOp for Sync {
         };
         match io.op {
             Op::Read | Op::Write => file.transfer(io, slots),
-            Op::Trim | Op::Sync | Op::DataSync => blocking::without_data(file.fd, io),
+            Op::Trim | Op::Sync | Op::DataSync => blocking::without_data(file.fd, io, self.trim),
         }
     }
 }

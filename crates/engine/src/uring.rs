@@ -200,7 +200,10 @@ impl Attached {
                 }
             } else {
                 self.flush()?;
-                done.push(Completion { slot: io.slot, result: without_data(descriptor(&self.files, io.file), io) });
+                done.push(Completion {
+                    slot: io.slot,
+                    result: without_data(descriptor(&self.files, io.file), io, self.files.trim),
+                });
             }
             taken += 1;
         }

@@ -17,9 +17,10 @@ use iostrata_testkit::lines_process;
 use iostrata_testkit::lines_shape;
 use iostrata_testkit::lines_time::{LIMITED, PACED};
 use iostrata_testkit::lines_verify::CHECKED;
+use iostrata_testkit::lines_zones::{RESETS, ZONES};
 use iostrata_testkit::pairs::all_pairs;
 use iostrata_testkit::{
-    Folder, HugePages, Loop, Mount, Outcome, alone, fio, iostrata, is_root, measure, some_at_once, which,
+    Folder, HugePages, Loop, Mount, Outcome, alone, fio, iostrata, is_root, measure, run, some_at_once, which,
 };
 
 const ENGINES: [&str; 10] =
@@ -159,6 +160,32 @@ fn drawn_sizes_laws_and_zones_move_what_fio_moves() {
 #[test]
 fn each_engine_does_to_its_files_what_it_does_in_fio() {
     try_all(lines_engines::ENGINES);
+}
+
+#[test]
+fn zones_are_written_read_and_reset_as_in_fio() {
+    try_all(ZONES);
+}
+
+#[test]
+fn as_many_zones_are_reset_as_in_fio() {
+    let _alone = alone();
+    let Some(fio) = fio() else { iostrata_testkit::skip!("comparing with fio", "apt-get install fio") };
+    let resets = |program: &Path, line: &str| {
+        let folder = Folder::new("zone-resets");
+        folder.give("f", 1 << 20);
+        let named = if line.contains("--name") { &[][..] } else { &["--name=j"] };
+        let words: Vec<&str> = named.iter().copied().chain(line.split_whitespace()).collect();
+        let output = run(program, &words, folder.path());
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let of_line = |line: &str| line.strip_suffix(" zone resets")?.rsplit(' ').next()?.parse::<u64>().ok();
+        text.lines().filter_map(of_line).collect::<Vec<_>>()
+    };
+    for line in RESETS {
+        let theirs = resets(&fio, line);
+        assert!(!theirs.is_empty(), "{line}");
+        assert_eq!(resets(Path::new(iostrata()), line), theirs, "{line}: ours left, fio's right");
+    }
 }
 
 #[test]

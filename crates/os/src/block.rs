@@ -5,6 +5,7 @@ use std::ops::Sub;
 use std::path::PathBuf;
 
 use crate::file::DeviceNumber;
+use crate::zoned::ZonedFacts;
 
 /// The tree under `/sys`, or one like it.
 #[derive(Clone, Debug)]
@@ -144,6 +145,19 @@ impl Sysfs {
     /// The smallest unit that the device can address, in bytes.
     pub fn logical_block_bytes(&self, device: DeviceNumber) -> Option<u32> {
         number_in(self.disk_dir(device)?.join("queue/logical_block_size"))?.try_into().ok()
+    }
+
+    /// What a device tells of its zones; `None` for one without (`queue/zoned` says `none`, or is not there).
+    pub fn zoned(&self, device: DeviceNumber) -> Option<ZonedFacts> {
+        let queue = self.disk_dir(device)?.join("queue");
+        let model = fs::read_to_string(queue.join("zoned")).ok()?;
+        if !matches!(model.trim(), "host-managed" | "host-aware") {
+            return None;
+        }
+        let limit = |name: &str| number_in(queue.join(name)).and_then(|limit| limit.try_into().ok()).unwrap_or(0);
+        // In sectors of 512 bytes; of a zoned device it is the size of a zone.
+        let zone_bytes = number_in(queue.join("chunk_sectors"))?.checked_mul(512).filter(|bytes| *bytes > 0)?;
+        Some(ZonedFacts { zone_bytes, max_open: limit("max_open_zones"), max_active: limit("max_active_zones") })
     }
 
     /// The I/O scheduler of a disk, and those that it offers; `None` for a disk without a choice.

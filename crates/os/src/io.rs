@@ -92,6 +92,11 @@ pub fn discard(fd: RawFd, offset: u64, len: u64) -> i32 {
     system::discard(fd, offset, len)
 }
 
+/// Resets the zones of a zoned block device that lie in `len` bytes from `offset` on: 0 or `-errno`.
+pub fn reset_zones(fd: RawFd, offset: u64, len: u64) -> i32 {
+    system::reset_zones(fd, offset, len)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

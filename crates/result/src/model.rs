@@ -157,6 +157,9 @@ pub struct WorkerResult {
     /// The clock that `job_start_clock_id` names, milliseconds, when it started; `None` for the wall clock.
     #[serde(default)]
     pub started_clock_ms: Option<i64>,
+    /// Zones reset, by writes into full ones and by trims; `None` without zones.
+    #[serde(default)]
+    pub zone_resets: Option<u64>,
     /// What the engine was granted ("registered ring", …).
     pub engine_used: Vec<String>,
     /// I/Os that were due under a rate and never issued.

@@ -67,6 +67,7 @@ pub fn worker(name: &str) -> WorkerResult {
         steady_state: None,
         block_lives: None,
         started_clock_ms: None,
+        zone_resets: None,
         engine_used: Vec::new(),
         due_not_issued: 0,
         censored: 0,

@@ -25,8 +25,17 @@ fn unknown_fields_are_passed_over_and_later_ones_have_defaults() {
     let mut document: Value = serde_json::from_str(&to_json(&run)).unwrap();
     document["from_the_future"] = 1.into();
     let worker = document["workers"][0].as_object_mut().unwrap();
-    for added in ["tolerated", "eta_s", "sync_ios", "latency_target", "steady_state", "block_lives", "started_clock_ms"]
-    {
+    let added = [
+        "tolerated",
+        "eta_s",
+        "sync_ios",
+        "latency_target",
+        "steady_state",
+        "block_lives",
+        "started_clock_ms",
+        "zone_resets",
+    ];
+    for added in added {
         worker.remove(added).unwrap();
     }
     let mut expected = run;

@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
 use iostrata_result::{DirectionResult, JobFacts, LatencyTarget, Note, OptionWord, Reporting, Tolerated, WorkerResult};
-use iostrata_spec::{Job, Unified};
+use iostrata_spec::{Job, Unified, ZoneMode};
 
 use crate::group::Group;
 use crate::live::{Ending, Live, LiveDirection, State};
@@ -68,6 +68,7 @@ pub(crate) fn collect(plan: &WorkerPlan, live: &Live, group: Option<&Group>, tim
             depth_counts: counts(&live.depth_counts),
             submit_counts: counts(&live.submit_counts),
             complete_counts: counts(&live.complete_counts),
+            zone_resets: (plan.job.shape.zone_mode == ZoneMode::Zoned).then(|| live.zone_resets.get()),
             batch_stamp_error_ns: live.batch_stamp_error_ns.get(),
             latency_target: latency_target(plan, live),
             block_lives: ending.block_lives.clone(),

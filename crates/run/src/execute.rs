@@ -30,6 +30,7 @@ use crate::remarks::remarks;
 use crate::settings::Settings;
 use crate::stage::{Order, Waves};
 use crate::worker::{Birth, Time, spawn};
+use crate::zones::ZoneTables;
 
 /// What the coordinator tells while it works.
 pub enum Event<'a> {
@@ -147,6 +148,7 @@ struct Run<'a> {
     order: Order<'a>,
     flows: Flows,
     doors: Arc<Doors>,
+    zones: Arc<ZoneTables>,
     attendance: Attendance,
     settings: Settings,
     /// Notes that the plan alone gives.
@@ -179,6 +181,7 @@ impl<'a> Run<'a> {
             order: Order::of(plan),
             flows: Flows::default(),
             doors: Arc::default(),
+            zones: Arc::new(ZoneTables::of(plan)),
             attendance: Attendance::new(context.status_ns, &context.trigger, start_ns),
             settings: Settings::default(),
             remarks: remarks(plan),
@@ -339,6 +342,7 @@ impl<'a> Run<'a> {
             logs: self.context.logs.clone(),
             flow: self.flows.join(&self.plan.workers[index].job.flow, self.plan.virtual_time),
             doors: Arc::clone(&self.doors),
+            zones: Arc::clone(&self.zones),
             aux_folder: Arc::clone(&self.context.aux_folder),
             notify: Box::new(move || signals.notify()),
         };
@@ -481,7 +485,7 @@ impl<'a> Run<'a> {
             format_version: FORMAT_VERSION,
             tool_version: self.context.tool_version.clone(),
             started_unix_ms: if real { self.start_unix_ms } else { 0 },
-            taken_unix_ms: if real { unix_ms() } else { ((end_ns - VIRTUAL_START_NS) / 1_000_000) as i64 },
+            taken_unix_ms: if real { unix_ms() } else { (end_ns.saturating_sub(VIRTUAL_START_NS) / 1_000_000) as i64 },
             host: if real { self.host() } else { virtual_host() },
             command_line: self.context.command_line.clone(),
             global_options: self.context.global_options.clone(),

@@ -30,6 +30,7 @@ mod settings;
 mod stage;
 mod verify;
 mod worker;
+mod zones;
 
 pub use attend::Trigger;
 pub use collect::{facts, workload_name};

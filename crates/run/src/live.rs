@@ -129,6 +129,8 @@ pub(crate) struct Live {
     pub submit_counts: [LiveCounter; 7],
     /// Reaps by how many I/Os they returned.
     pub complete_counts: [LiveCounter; 7],
+    /// Zones reset, by writes into full ones and by trims.
+    pub zone_resets: LiveCounter,
     /// The longest submit call that took several I/Os, nanoseconds: how far the stamp of an issue can be off.
     pub batch_stamp_error_ns: LiveCounter,
     /// I/Os by total latency.
@@ -208,6 +210,7 @@ impl Live {
             depth_counts: Default::default(),
             submit_counts: Default::default(),
             complete_counts: Default::default(),
+            zone_resets: LiveCounter::default(),
             batch_stamp_error_ns: LiveCounter::default(),
             buckets: LiveBuckets::default(),
             in_flight: AtomicU32::new(0),
@@ -333,6 +336,7 @@ impl Live {
         for counter in self.depth_counts.iter().chain(&self.submit_counts).chain(&self.complete_counts) {
             counter.set(0);
         }
+        self.zone_resets.set(0);
         self.batch_stamp_error_ns.set(0);
         self.buckets.reset();
     }

@@ -13,6 +13,7 @@ use crate::error::{Refused, RunError};
 use crate::generate::Streams;
 use crate::regions::{MadeFiles, Regions};
 use crate::verify::find_shared_blocks;
+use crate::zones::refuse_with_bad_trims;
 
 /// One file of one worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,6 +149,7 @@ pub fn plan(
         }
         errors.extend(refusal);
     }
+    refuse_with_bad_trims(&mut plan.workers);
     find_shared_blocks(&mut plan.workers);
     let virtual_workers = plan.workers.iter().filter(|worker| worker.engine.caps.virtual_time).count();
     plan.virtual_time = virtual_workers > 0;

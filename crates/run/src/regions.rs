@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use iostrata_engine::EngineSpec;
 use iostrata_os::file::{Kind, facts_at};
-use iostrata_spec::{Fallocate, Job, Size};
+use iostrata_spec::{Fallocate, Job, Size, ZoneMode};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::error::RunError;
@@ -13,6 +13,7 @@ use crate::generate::Streams;
 use crate::generate::random::{below, generator};
 use crate::layout::needs_data;
 use crate::plan::{FilePlan, files_of};
+use crate::zones::{round_to_zones, zone_bytes};
 
 /// More than any device has; the largest offset that systems know is twice this.
 const ENDLESS_BYTES: u64 = 1 << 62;
@@ -81,10 +82,13 @@ impl Regions {
         let count = names.len() as u64;
         let mut rng = generator(streams.files);
         let mut files = Vec::with_capacity(names.len());
+        let mut zone = 0;
         for path in names {
             let present = if engine.caps.diskless { Present::default() } else { made.look(job, &path)? };
             let file_size = job.file_size.map(|range| draw_size(range, smallest_block(job), &mut rng));
-            files.push(region(job, clone, count, path, present, file_size)?);
+            let zone_bytes = zone_bytes(job, engine, &path)?;
+            files.push(region(&Wanted { job, clone, count, zone_bytes }, path, present, file_size)?);
+            zone = zone_bytes;
         }
         let region_bytes: u64 = files.iter().map(|file| file.region_bytes).sum();
         // filesize= says how large the files are; size= then says how much of them the job covers, wherever in them.
@@ -106,6 +110,7 @@ impl Regions {
             None => covered_bytes,
             Some(Size::Bytes(bytes)) => bytes,
             Some(Size::Percent(percent)) => share(covered_bytes, percent),
+            Some(Size::Zones(count)) => zone.saturating_mul(count),
         };
         Ok(Regions { files, io_bytes })
     }
@@ -131,10 +136,12 @@ fn share(bytes: u64, percent: u32) -> u64 {
 }
 
 /// Where a clone's region begins. What is in percent is added up first and then rounded up, as fio does.
-fn start_of(job: &Job, clone: u32, whole_bytes: u64, block: u64) -> u64 {
+fn start_of(wanted: &Wanted<'_>, whole_bytes: u64, block: u64) -> u64 {
+    let Wanted { job, clone, zone_bytes, .. } = *wanted;
     let bytes_of = |size: Size| match size {
         Size::Bytes(bytes) => bytes,
         Size::Percent(percent) => share(whole_bytes, percent),
+        Size::Zones(count) => zone_bytes.saturating_mul(count),
     };
     let start = bytes_of(job.offset).saturating_add(bytes_of(job.offset_increment).saturating_mul(u64::from(clone)));
     let in_percent = [job.offset, job.offset_increment].iter().any(|size| matches!(size, Size::Percent(_)));
@@ -142,16 +149,22 @@ fn start_of(job: &Job, clone: u32, whole_bytes: u64, block: u64) -> u64 {
     if in_percent { start.checked_next_multiple_of(align).unwrap_or(start) } else { start }
 }
 
-fn region(
-    job: &Job,
+/// What a clone wants of each of its files.
+struct Wanted<'a> {
+    job: &'a Job,
     clone: u32,
+    /// Files.
     count: u64,
-    path: PathBuf,
-    present: Present,
-    file_size: Option<u64>,
-) -> Result<FilePlan, RunError> {
-    // A device cannot grow, and a file that nobody sized is taken as it is.
-    let fixed_bytes = (present.kind == Some(Kind::Block)).then_some(present.bytes);
+    /// Bytes of a zone; 0 without zones.
+    zone_bytes: u64,
+}
+
+fn region(wanted: &Wanted<'_>, path: PathBuf, present: Present, file_size: Option<u64>) -> Result<FilePlan, RunError> {
+    let &Wanted { job, count, zone_bytes, .. } = wanted;
+    let zoned = job.shape.zone_mode == ZoneMode::Zoned;
+    // A device cannot grow, nor can what stands for one, and a file that nobody sized is taken as it is.
+    let fixed = present.kind == Some(Kind::Block) || zoned && present.bytes > 0;
+    let fixed_bytes = fixed.then_some(present.bytes);
     let file_size = file_size.map(|bytes| match job.size {
         Some(Size::Percent(percent)) => share(bytes, percent),
         _ => bytes,
@@ -160,6 +173,7 @@ fn region(
         _ if file_size.is_some() => None,
         Some(Size::Bytes(bytes)) => Some(bytes / count),
         Some(Size::Percent(percent)) => Some(share(present.bytes, percent)),
+        Some(Size::Zones(zones)) => Some(zone_bytes.saturating_mul(zones) / count),
         // Sequential writes may go on to wherever the device is full.
         None if job.fill_device && present.bytes == 0 && job.workload.writes && !job.workload.random => {
             Some(ENDLESS_BYTES / count)
@@ -169,7 +183,7 @@ fn region(
     let whole_bytes =
         fixed_bytes.or(file_size).or((present.bytes > 0).then_some(present.bytes)).or(asked_bytes).unwrap_or(0);
     let align = smallest_block(job).max(1);
-    let start = start_of(job, clone, whole_bytes, align);
+    let start = start_of(wanted, whole_bytes, align);
     // A file of a given size ends there, whatever lies behind.
     let end_bytes = match (fixed_bytes, file_size) {
         (Some(device), Some(file)) => Some(device.min(file)),
@@ -188,6 +202,7 @@ fn region(
     // A percentage is cut to whole blocks, as fio does.
     let length =
         if matches!(job.size, Some(Size::Percent(_))) && length > align { length - length % align } else { length };
+    let (start, length) = if zoned { round_to_zones(job, zone_bytes, start, length)? } else { (start, length) };
     let file_bytes = file_size.unwrap_or_else(|| start.saturating_add(length));
     Ok(FilePlan { path, region_start: start, region_bytes: length, file_bytes, kind: present.kind })
 }

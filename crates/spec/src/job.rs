@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 mod logs;
 mod values;
+mod zones;
 
 pub use logs::*;
 pub use values::*;
+pub use zones::*;
 
 pub use crate::durable::{RangeSync, WriteHint};
 pub use crate::memory::{FileLock, Memory, MemoryKind};
@@ -59,13 +61,15 @@ pub struct Workload {
     pub modifier: Option<i64>,
 }
 
-/// A size that may be a share of the file or device.
+/// A size that may be a share of the file or device, or a number of its zones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// Bytes.
     Bytes(u64),
     /// Percent of the file or device, 0 to 100.
     Percent(u32),
+    /// Zones of a device whose zone size is not known yet.
+    Zones(u64),
 }
 
 /// `fallocate=`.
@@ -231,6 +235,23 @@ pub struct SimLaw {
     pub stall_ns: u64,
     /// One I/O in this many fails with `EIO` (0 = never).
     pub error_every: u64,
+    /// The zones that it has.
+    pub zones: SimZones,
+}
+
+/// The zones of the `sim` engine's device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SimZones {
+    /// Bytes of a zone; 0: the device has none.
+    pub size_bytes: u64,
+    /// Bytes of a zone that can be written; 0: all.
+    pub capacity_bytes: u64,
+    /// So many zones at the start are conventional, the others take writes at their write pointer only.
+    pub conventional: u32,
+    /// Zones that may be open at a time; 0: any number.
+    pub max_open: u32,
+    /// Zones that may be open, or closed with data and room; 0: any number.
+    pub max_active: u32,
 }
 
 impl Default for SimLaw {
@@ -243,6 +264,7 @@ impl Default for SimLaw {
             stall_every: 0,
             stall_ns: 0,
             error_every: 0,
+            zones: SimZones::default(),
         }
     }
 }

@@ -2,12 +2,13 @@
 
 mod memory;
 mod process;
+mod zones;
 
 pub(crate) use process::waits;
 
 use crate::api::Severity;
 use crate::assemble::{Built, Settings};
-use crate::job::{BlockSizes, Job, PerDirection, Seed, Size, Verify, VerifyMethod, ZoneMode};
+use crate::job::{BlockSizes, Job, PerDirection, Seed, Size, Verify, VerifyMethod};
 use crate::report::Report;
 use crate::words::Spot;
 
@@ -24,8 +25,8 @@ pub(crate) fn finish(built: Built, declared: &Spot, settings: Settings, report: 
     rules.rates();
     rules.times();
     rules.depths();
-    rules.sizes();
     rules.zones();
+    rules.sizes();
     rules.direction(settings.readonly);
     rules.seeds();
     rules.process();
@@ -138,23 +139,6 @@ impl Rules<'_> {
         }
         if size == Some(Size::Percent(0)) {
             self.say(Severity::Error, &["size"], "0 percent is no size", "");
-        }
-    }
-
-    fn zones(&mut self) {
-        let zone_mode = self.built.draft.job.shape.zone_mode;
-        let no_zone = zone_mode == ZoneMode::Strided && self.built.draft.job.shape.zones.used_bytes == 0;
-        if zone_mode == ZoneMode::Zoned {
-            let help = "zonemode=strided uses parts of a device that has no zones";
-            self.say(Severity::Error, &["zonemode"], "zoned block devices are not carried out yet", help);
-        }
-        if zone_mode == ZoneMode::None && self.built.draft.job.shape.zones.used_bytes > 0 {
-            let help = "add `zonemode=strided`, or leave `zonesize` out";
-            self.say(Severity::Error, &["zonesize"], "there are no zones with `zonemode=none`", help);
-        }
-        if no_zone {
-            let help = "say how many bytes of each zone are used";
-            self.say(Severity::Error, &["zonemode"], "strided zones need `zonesize`", help);
         }
     }
 

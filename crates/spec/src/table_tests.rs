@@ -111,8 +111,11 @@ impl Draw {
             Kind::Bytes { min, max } => Value::Bytes(self.between(nth, min, max)),
             Kind::PerDirection { min, max } => self.three(nth, min, max),
             Kind::PerDirectionTime(_) => self.three(nth, 0, u64::MAX),
+            Kind::Share | Kind::Zones if nth.is_multiple_of(5) => {
+                Value::Share(Size::Zones(self.between(nth, 0, u64::MAX)))
+            }
             Kind::Share if nth.is_multiple_of(2) => Value::Share(Size::Percent(self.between(nth / 2, 0, 100) as u32)),
-            Kind::Share => Value::Share(Size::Bytes(self.between(nth / 2, 0, u64::MAX))),
+            Kind::Share | Kind::Zones => Value::Share(Size::Bytes(self.between(nth / 2, 0, u64::MAX))),
             Kind::Range { min } => {
                 let low = self.between(nth, min, u64::MAX);
                 Value::Range(low, self.between(nth, low, u64::MAX))
@@ -327,10 +330,12 @@ const LOSSY: &[&str] = &[
     "rate_min",  // as rate
     "rate_iops_min",
     "max_latency",
-    "latency_percentile", // trailing zeros are not kept
-    "nonvectored",        // -1 is the engine's choice
-    "sim_sigma",          // kept in thousandths
-    "sync_file_range",    // the order of the words is not kept
+    "latency_percentile",   // trailing zeros are not kept
+    "nonvectored",          // -1 is the engine's choice
+    "sim_sigma",            // kept in thousandths
+    "sync_file_range",      // the order of the words is not kept
+    "zone_reset_threshold", // trailing zeros are not kept
+    "zone_reset_frequency",
 ];
 
 #[test]

@@ -51,8 +51,10 @@ pub enum Kind {
         /// Largest value.
         max: u64,
     },
-    /// Bytes, or a percentage of the file or device.
+    /// Bytes, a percentage of the file or device, or a number of its zones.
     Share,
+    /// Bytes, or a number of zones.
+    Zones,
     /// `low-high` in bytes, or one number for both.
     Range {
         /// Smallest value.
@@ -119,7 +121,7 @@ pub enum Value {
     Bytes(u64),
     /// What was given for reads, writes and trims.
     PerDirection([Option<u64>; 3]),
-    /// Bytes or percent.
+    /// Bytes, percent or zones.
     Share(Size),
     /// From, to.
     Range(u64, u64),
@@ -151,6 +153,15 @@ pub enum Value {
     Split([Option<Vec<SizeShare>>; 3]),
     /// A law of random offsets.
     Distribution(Distribution),
+}
+
+impl Value {
+    /// One number as the list that a row of numbers takes, with as many decimals as it needs.
+    pub(crate) fn number(value: f64) -> Value {
+        let text = value.to_string();
+        let precision = text.split_once('.').map_or(0, |(_, decimals)| decimals.len() as u32);
+        Value::Floats(Percentiles { values: vec![value], precision })
+    }
 }
 
 const NANOS_PER_MICRO: u64 = 1_000;
@@ -259,6 +270,7 @@ impl Kind {
             Value::PerDirection(three) => three_text(three, u64::to_string),
             Value::Share(Size::Bytes(n)) => n.to_string(),
             Value::Share(Size::Percent(p)) => format!("{p}%"),
+            Value::Share(Size::Zones(n)) => format!("{n}z"),
             Value::Range(low, high) if low == high => low.to_string(),
             Value::Range(low, high) => format!("{low}-{high}"),
             Value::Nanos(n) => nanos_text(*n),
@@ -300,7 +312,8 @@ impl Kind {
             Kind::Int { .. } => "integer value (opt=100)".into(),
             Kind::Bytes { .. } => "integer value with size suffix (opt=16k)".into(),
             Kind::PerDirection { .. } => "integer values for read,write,trim (opt=4k,8k,16k)".into(),
-            Kind::Share => "integer value with size suffix, or a percentage (opt=1g, opt=50%)".into(),
+            Kind::Share => "integer value with size suffix, a percentage, or zones (opt=1g, opt=50%, opt=4z)".into(),
+            Kind::Zones => "integer value with size suffix, or zones (opt=1m, opt=4z)".into(),
             Kind::Range { .. } => "integer range (opt=1k-4k)".into(),
             Kind::Time(_) => "time with unit us, ms, s, m, h or d (opt=10s)".into(),
             Kind::TimeRange(_) => "time or range of times (opt=1s-5s)".into(),

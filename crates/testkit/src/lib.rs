@@ -14,6 +14,7 @@ pub mod lines_process;
 pub mod lines_shape;
 pub mod lines_time;
 pub mod lines_verify;
+pub mod lines_zones;
 pub mod pairs;
 pub mod strace;
 

@@ -86,11 +86,12 @@ impl Bench {
             file_sizes: vec![1 << 20],
             world: world.clone(),
             worker: 0,
+            zoned: Vec::new(),
         };
         let depth = if spec.caps.synchronous { 1 } else { depth };
         let arena = SlotArena::new(depth, BLOCK as usize, 4096).expect("map");
         let mut instance = (spec.make)(&config)?;
-        let files = FileTable { descriptors: vec![fd], direct };
+        let files = FileTable { descriptors: vec![fd], direct, ..FileTable::default() };
         let granted = match &mut instance {
             Instance::Async(engine) => engine.attach(&files, Arc::clone(&arena), depth)?,
             Instance::Sync(engine) => engine.attach(&files, Arc::clone(&arena))?,

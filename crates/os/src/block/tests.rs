@@ -145,3 +145,18 @@ fn the_running_kernel_is_understood() {
         assert!(block_bytes.is_some_and(|bytes| bytes >= 512), "{device}: {block_bytes:?}");
     }
 }
+
+#[test]
+fn a_zoned_disk_tells_its_zones_and_a_plain_one_none() {
+    let (tree, sysfs) = disk_with_volume("zoned");
+    assert_eq!(sysfs.zoned(number(8, 0)), None);
+    tree.file("devices/pci/block/sda/queue/zoned", "none\n");
+    tree.file("devices/pci/block/sda/queue/chunk_sectors", "524288\n");
+    assert_eq!(sysfs.zoned(number(8, 0)), None);
+    tree.file("devices/pci/block/sda/queue/zoned", "host-managed\n");
+    tree.file("devices/pci/block/sda/queue/max_open_zones", "14\n");
+    let told = ZonedFacts { zone_bytes: 256 << 20, max_open: 14, max_active: 0 };
+    assert_eq!(sysfs.zoned(number(8, 1)), Some(told), "a partition's are its disk's");
+    tree.file("devices/pci/block/sda/queue/max_active_zones", "28\n");
+    assert_eq!(sysfs.zoned(number(8, 0)), Some(ZonedFacts { max_active: 28, ..told }));
+}

@@ -4,6 +4,8 @@ use std::os::fd::RawFd;
 
 /// `_IO(0x12, 119)` of `linux/fs.h`; the argument is `u64[2]`: offset and length in bytes.
 const BLKDISCARD: usize = 0x1277;
+/// `_IOW(0x12, 131, struct blk_zone_range)` of `linux/blkzoned.h`; the argument is `u64[2]`: sectors of 512 bytes.
+const BLKRESETZONE: usize = 0x4010_1283;
 
 /// Makes system call `number` with six arguments and answers the kernel's word: below 0 is `-errno`.
 ///
@@ -143,4 +145,10 @@ pub(super) fn discard(fd: RawFd, offset: u64, len: u64) -> i32 {
         0 => discard(),
         error => error,
     }
+}
+
+pub(super) fn reset_zones(fd: RawFd, offset: u64, len: u64) -> i32 {
+    let range = [offset / 512, len / 512];
+    // SAFETY: `range` is the two words that BLKRESETZONE reads, and lives through the call.
+    unsafe { syscall(libc::SYS_ioctl, [register(fd), BLKRESETZONE, range.as_ptr() as usize, 0, 0, 0]) as i32 }
 }

@@ -51,3 +51,8 @@ pub(super) fn fdatasync(fd: RawFd) -> i32 {
 pub(super) fn discard(_fd: RawFd, _offset: u64, _len: u64) -> i32 {
     -libc::EOPNOTSUPP
 }
+
+/// There are no zoned block devices.
+pub(super) fn reset_zones(_fd: RawFd, _offset: u64, _len: u64) -> i32 {
+    -libc::EOPNOTSUPP
+}

@@ -76,6 +76,7 @@ fn job(report: &Report<'_>, plus: bool) -> Object {
         .with("latency_window_us", target.window_us)
         .with_some("desc", facts.description.as_ref())
         .with_some("steadystate", report.steady_state.map(steady_state))
+        .with_some("zone_resets", report.zone_resets)
 }
 
 /// What was asked of steady state, what was found, and the series that it was found by.

@@ -8,7 +8,8 @@ use std::io;
 /// `None` for one that did not. fio has the place in its source where we have the sentence; scripts look for `err=`.
 pub fn error_line(worker: &WorkerResult, options: &RenderOptions) -> Option<String> {
     if worker.error == 0 {
-        return None;
+        // It did not begin, and there is no errno for why.
+        return worker.error_text.as_deref().map(|sentence| saying(sentence, options));
     }
     let sentence = worker.error_text.as_deref().unwrap_or(&worker.job.name);
     let reason = reason(worker.error, Some(sentence));

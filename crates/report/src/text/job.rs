@@ -29,7 +29,8 @@ pub(super) fn section(report: &Report<'_>, taken_unix_ms: i64, options: &RenderO
     let reporting = &report.job.reporting;
     let mut text = head(report, taken_unix_ms, options);
     for direction in report.directions.iter().filter(|direction| direction.bytes > 0 || direction.ios > 0) {
-        text += &self::direction(direction, reporting);
+        let resets = report.zone_resets.filter(|_| direction.kind == Kind::Write);
+        text += &self::direction(direction, reporting, resets);
     }
     let shown = |share: &f64| shown_share(*share, LEAST_LATENCY_SHARE);
     text += &parts::bucket_lines("nsec", &report.latency_ns_shares.each_ref().map(shown));
@@ -62,17 +63,18 @@ fn head(report: &Report<'_>, taken_unix_ms: i64, options: &RenderOptions) -> Str
     )
 }
 
-fn direction(direction: &Direction, reporting: &Reporting) -> String {
+fn direction(direction: &Direction, reporting: &Reporting, zone_resets: Option<u64>) -> String {
     let style = style(reporting);
     let bw = direction.bw_bytes();
     let mut text = format!(
-        "  {}: IOPS={}, BW={} ({})({}/{}msec)\n",
+        "  {}: IOPS={}, BW={} ({})({}/{}msec){}\n",
         direction.kind.name(),
         style.count(direction.iops_whole()),
         style.rate(bw),
         style.rate_other(bw),
         style.bytes(direction.bytes),
-        direction.runtime_ms
+        direction.runtime_ms,
+        zone_resets.map_or(String::new(), |resets| format!("; {resets} zone resets"))
     );
     let kinds = [("slat", &direction.slat), ("clat", &direction.clat), ("lat", &direction.lat)];
     text.extend(kinds.map(|(name, of)| latency(name, of)));

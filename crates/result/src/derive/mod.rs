@@ -34,7 +34,8 @@ pub fn exit_code(run: &RunResult) -> u8 {
     if matches!(run.end, End::Signal(_)) {
         return EXIT_SIGNAL;
     }
-    let failed = run.workers.iter().filter(|worker| worker.error != 0).count();
+    // A worker that did not begin may have no errno, only a sentence.
+    let failed = run.workers.iter().filter(|worker| worker.error != 0 || worker.error_text.is_some()).count();
     u8::try_from(failed).unwrap_or(u8::MAX)
 }
 

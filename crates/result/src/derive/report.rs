@@ -43,6 +43,8 @@ pub struct Report<'a> {
     pub user_cpu_percent: f64,
     /// System CPU time in percent of the measured time.
     pub system_cpu_percent: f64,
+    /// Zones reset; `None` without zones.
+    pub zone_resets: Option<u64>,
     /// Context switches.
     pub context_switches: u64,
     /// Major faults.
@@ -159,6 +161,7 @@ fn report_of(members: &[WorkerResult], elapsed_s: u64) -> Report<'_> {
         }),
         steady_state: members.iter().find_map(|worker| worker.steady_state.as_ref()),
         block_lives: block_lives(members),
+        zone_resets: members.iter().filter_map(|worker| worker.zone_resets).reduce(u64::saturating_add),
         due_not_issued: sum(members, |worker| worker.due_not_issued),
         censored: sum(members, |worker| worker.censored),
     }

@@ -249,6 +249,15 @@ impl Offsets {
         }
     }
 
+    /// A sequence of this direction goes on at `offset`; random blocks have no such place.
+    pub fn go_on_at(&mut self, direction: Direction, offset: u64) {
+        match &mut self.kind {
+            Kind::Sequential(sequence) => sequence.go_on_at(direction, offset),
+            Kind::Shaped(blocks) => blocks.go_on_at(direction, offset),
+            _ => {}
+        }
+    }
+
     /// Bytes of memory that remember the order or what was taken; all else is of constant size.
     pub fn memory_bytes(&self) -> u64 {
         match &self.kind {

@@ -38,6 +38,10 @@ impl Sequential {
         self.position[direction.index()] = self.first();
     }
 
+    pub(super) fn go_on_at(&mut self, direction: Direction, offset: u64) {
+        self.position[direction.index()] = offset;
+    }
+
     /// Where a pass begins. Backward it is fio's rule, odd as it is (seen in 3.33 and 3.42): at the very start of the
     /// file if the region lies there; else at the offset (region size − N) of the file if that is inside the region;
     /// else N before the region's end, which is also where later wraps land.

@@ -5,7 +5,7 @@
 //! what was taken, and a block that meets a taken unit ends before it, as in fio. With `norandommap`, a law,
 //! `percentage_random` or an alignment of its own, blocks come as they are drawn.
 
-use iostrata_spec::{BlockSizes, Distribution, Job, Strided, ZoneMode};
+use iostrata_spec::{BlockSizes, Distribution, Job, Size, ZoneMode, Zones};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Direction;
@@ -36,7 +36,7 @@ pub struct Shape {
     /// What follows a random offset is at the same one.
     pub identical: bool,
     /// Strided zones.
-    pub strided: Option<Strided>,
+    pub strided: Option<Zones>,
 }
 
 impl Shape {
@@ -100,8 +100,8 @@ impl Shape {
 }
 
 /// Bytes of a zone within which offsets lie.
-fn zone_bytes(zones: &Strided) -> u64 {
-    if zones.range_bytes == 0 { zones.used_bytes } else { zones.range_bytes }
+fn zone_bytes(zones: &Zones) -> u64 {
+    if zones.range_bytes == 0 { zones.size_bytes } else { zones.range_bytes }
 }
 
 /// The units of the region, or of a zone, that were not taken yet.
@@ -264,6 +264,10 @@ impl Shaped {
         }
     }
 
+    pub(super) fn go_on_at(&mut self, direction: Direction, offset: u64) {
+        self.position[direction.index()] = offset;
+    }
+
     /// The next block; `room` bytes may still be moved.
     pub(super) fn next(&mut self, direction: Direction, room: u64) -> Option<Block> {
         let d = direction.index();
@@ -340,9 +344,10 @@ impl Shaped {
 
     fn next_in_zone(&mut self, d: usize, room: u64) -> Option<Block> {
         let zones = self.shape.strided?;
+        let skip = if let Size::Bytes(bytes) = zones.skip { bytes } else { 0 };
         let range = zone_bytes(&zones);
-        if self.zone_used >= zones.used_bytes {
-            self.begin_zone(self.zone_start.saturating_add(range).saturating_add(zones.skip_bytes), d);
+        if self.zone_used >= zones.size_bytes {
+            self.begin_zone(self.zone_start.saturating_add(range).saturating_add(skip), d);
         }
         let smallest = self.shape.sizes[d].min();
         if self.zone_start.saturating_add(smallest) > self.spec.file_bytes {

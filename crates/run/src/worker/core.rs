@@ -29,6 +29,7 @@ use crate::pace::Pacer;
 use crate::plan::WorkerPlan;
 use crate::recorder::Recorder;
 use crate::verify::Verifier;
+use crate::zones::{WAIT_NS, ZoneFault};
 
 /// A log that held its job up for longer than this is told of.
 const WAITED_WORTH_TELLING_NS: u64 = 1_000_000;
@@ -199,6 +200,8 @@ impl<C: Clock> Core<'_, C> {
             },
         };
         match self.feed.next(wanted) {
+            Err(Dry::Busy) => Plan::NotBefore(now_ns.saturating_add(WAIT_NS)),
+            Err(Dry::Broken) => self.zone_broke(now_ns),
             Err(dry) => Plan::Dry(dry),
             Ok(io) => {
                 if let (Some(pacer), Some(direction)) = (&mut self.pacer, io.direction()) {
@@ -216,6 +219,18 @@ impl<C: Clock> Core<'_, C> {
         }
     }
 
+    /// A zone could not be looked at or did not take a command: that ends the job.
+    #[cold]
+    fn zone_broke(&mut self, now_ns: u64) -> Plan {
+        if let Some(ZoneFault { file, what, start, error }) = self.feed.take_zone_fault() {
+            let path = self.plan.files.get(file as usize).map(|file| file.path.as_path());
+            let what = format!("{what} {start} of");
+            self.error.get_or_insert_with(|| RunError::system(self.job, path, &what, &error));
+        }
+        self.stopping = true;
+        Plan::NotBefore(now_ns)
+    }
+
     /// The direction whose schedule comes first. A direction without a rate is always due.
     fn earliest(&self, pacer: &Pacer) -> Option<(Direction, u64)> {
         let workload = self.job.workload;
@@ -230,7 +245,7 @@ impl<C: Clock> Core<'_, C> {
     /// Whether [`Core::fill`] has to be called for each request.
     #[inline]
     pub(super) fn fills(&self) -> bool {
-        self.buffers.needs_work_per_io() && self.job.workload.writes || self.verifier.is_some()
+        self.buffers.needs_work_per_io() && self.job.workload.writes || self.verifier.is_some() || self.feed.zoned()
     }
 
     /// Makes the data of a request ready.
@@ -258,6 +273,17 @@ impl<C: Clock> Core<'_, C> {
     /// Accounts for a completion at `now_ns`. The caller holds the live counters' write lock.
     #[inline]
     pub(super) fn account(&mut self, slot: &mut Slot, result: i32, now_ns: u64) -> Outcome {
+        let outcome = self.account_io(slot, result, now_ns);
+        if self.feed.zoned() && outcome == Outcome::Done {
+            let failed = result < 0 || slot.io.op == Op::Write && result as u32 != slot.io.len;
+            self.feed.zone_done(&slot.io, failed);
+            self.live.zone_resets.add(self.feed.take_zone_resets());
+        }
+        outcome
+    }
+
+    #[inline]
+    fn account_io(&mut self, slot: &mut Slot, result: i32, now_ns: u64) -> Outcome {
         // Trims and syncs answer 0 for success; data must come in full.
         let whole = match slot.io.op {
             Op::Read | Op::Write => result == slot.io.len as i32,
@@ -389,6 +415,12 @@ impl<C: Clock> Core<'_, C> {
             slot.io.offset += result as u64;
             slot.io.slot_offset += result as u32;
             slot.io.len -= result as u32;
+            return Some(Outcome::Again);
+        }
+        if self.verifier.is_none()
+            && let Some(offset) = self.feed.recover(&slot.io)
+        {
+            (slot.io.offset, slot.io.slot_offset, slot.io.len) = (offset, 0, slot.asked_len);
             return Some(Outcome::Again);
         }
         if let Some(counters) = counters {

@@ -2,11 +2,14 @@
 //!
 //! The feed knows nothing of time. It is asked for the next request until it says that the pass, or all, is done.
 
+mod zones;
+
 use std::ops::Range;
 
 use iostrata_engine::{FileId, Op};
 
 use crate::generate::{Block, Direction, FileChoice, Mix, Offsets};
+use crate::zones::{ZoneFault, Zoning};
 
 /// A request that is planned and has no buffer yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +39,10 @@ pub(super) enum Dry {
     Pass,
     /// The pass has planned all the bytes or I/Os that it may; [`Feed::restart`] begins another.
     Limit,
+    /// A zone cannot take the next request yet.
+    Busy,
+    /// A zone failed; [`Feed::take_zone_fault`] says how.
+    Broken,
 }
 
 /// What the feed needs to know of its job.
@@ -90,6 +97,11 @@ pub(super) struct Feed {
     planned_in_pass: bool,
     /// One file, and blocks whose lengths are known before.
     plans_ahead: bool,
+    /// With `zonemode=zbd`: where requests go.
+    zones: Option<Box<Zoning>>,
+    /// A request that its zone could not take yet.
+    waiting: Option<(Direction, FileId, Block)>,
+    zone_fault: Option<ZoneFault>,
 }
 
 /// Where syncs go: before the next I/O once enough writes were issued and the last I/O was a write.
@@ -153,6 +165,9 @@ impl Feed {
             ahead_next: 0,
             ahead_end: 0,
             planned_in_pass: false,
+            zones: None,
+            waiting: None,
+            zone_fault: None,
         }
     }
 
@@ -222,6 +237,9 @@ impl Feed {
             return false;
         }
         begin(&mut self.files, self.dried.take());
+        if let Some(zones) = &mut self.zones {
+            zones.begin_pass();
+        }
         self.open_from(0);
         self.ahead_next = 0;
         self.ahead_end = 0;
@@ -302,19 +320,29 @@ impl Feed {
     }
 
     fn next_any(&mut self, wanted: Option<Direction>) -> Result<Planned, Dry> {
+        if let Some((direction, file, block)) = self.waiting.take()
+            && let Some((direction, block)) = self.placed(direction, file, block)?
+        {
+            return Ok(self.give(planned(block, file, direction)));
+        }
         let mut direction = self.direction(wanted);
-        let mut found = self.pick(direction);
+        let mut found = self.pick(direction)?;
         if found.is_none() && self.renew() {
             direction = self.direction(wanted);
-            found = self.pick(direction);
+            found = self.pick(direction)?;
         }
-        let io = found.ok_or(Dry::Pass)?;
-        if self.paired && direction == Direction::Trim {
+        Ok(self.give(found.ok_or(Dry::Pass)?))
+    }
+
+    /// Counts what is given out; of a trim and its write only the write.
+    #[inline]
+    fn give(&mut self, io: Planned) -> Planned {
+        if self.paired && io.op == Op::Trim {
             self.planned_in_pass = true;
-            return Ok(io);
+            return io;
         }
         self.choice.given();
-        Ok(self.count(io))
+        self.count(io)
     }
 
     /// A trim and its write belong together, whatever a rate wants.
@@ -328,7 +356,7 @@ impl Feed {
     }
 
     /// The next block of the file whose turn it is; files without one leave the round.
-    fn pick(&mut self, direction: Direction) -> Option<Planned> {
+    fn pick(&mut self, direction: Direction) -> Result<Option<Planned>, Dry> {
         // As in fio the last block may reach over io_size, and is drawn to fit what is left of size.
         let room = if self.limits.lengths_fit { self.bytes_left } else { u64::MAX };
         while !self.live_files.is_empty() {
@@ -340,14 +368,18 @@ impl Feed {
                 offsets.restart(false);
                 block = offsets.next_within(direction, room);
             }
-            if let Some(block) = block {
-                return Some(planned(block, file, direction));
+            let placed = match block {
+                Some(block) => self.placed(direction, file, block)?,
+                None => None,
+            };
+            if let Some((direction, block)) = placed {
+                return Ok(Some(planned(block, file, direction)));
             }
             self.dried = Some((file, direction));
             self.live_files.remove(position);
             self.choice.ended();
         }
-        None
+        Ok(None)
     }
 
     #[inline]

@@ -15,6 +15,7 @@ use crate::error::RunError;
 use crate::layout::make_parents;
 use crate::live::Live;
 use crate::plan::WorkerPlan;
+use crate::zones::trim_means;
 
 /// Bytes read at once ahead of the job.
 const PRE_READ_BYTES: usize = 1 << 20;
@@ -97,7 +98,7 @@ impl OpenFiles {
         for (descriptor, file) in descriptors[self.first..].iter_mut().zip(&self.files) {
             *descriptor = file.fd.as_raw_fd();
         }
-        FileTable { descriptors, direct: plan.job.direct }
+        FileTable { descriptors, direct: plan.job.direct, trim: trim_means(plan) }
     }
 
     /// Why a request of this file was refused with EINVAL, if it is direct I/O that does not fit what the system asks.
@@ -109,6 +110,12 @@ impl OpenFiles {
     /// The descriptor of a file that is open.
     pub(super) fn descriptor(&self, file: FileId) -> Option<&OwnedFd> {
         Some(&self.files.get((file as usize).checked_sub(self.first)?)?.fd)
+    }
+
+    /// A descriptor of a file that stays open when this table is closed and opened anew.
+    pub(super) fn duplicate(&self, file: FileId) -> std::io::Result<OwnedFd> {
+        let missing = || std::io::Error::from_raw_os_error(libc::EBADF);
+        self.descriptor(file).ok_or_else(missing)?.try_clone()
     }
 
     /// How many are open.

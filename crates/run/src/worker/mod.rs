@@ -55,6 +55,7 @@ use crate::pace::Pacer;
 use crate::plan::WorkerPlan;
 use crate::recorder::{LogSender, Recorder};
 use crate::verify::Verifier;
+use crate::zones::{ZoneTables, Zoning};
 
 /// A worker's stack: it uses some kilobytes of it, and there may be ten thousand workers.
 const STACK_BYTES: usize = 512 << 10;
@@ -89,6 +90,8 @@ pub(crate) struct Birth {
     pub(crate) flow: Option<FlowShare>,
     /// The files that jobs keep others away from.
     pub(crate) doors: Arc<Doors>,
+    /// The zones of the run's devices.
+    pub(crate) zones: Arc<ZoneTables>,
     /// Where files that accompany a run go.
     pub(crate) aux_folder: Arc<Path>,
     /// Called when the worker is ready to start, and when it has ended.
@@ -187,6 +190,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     }
     let verifier = Verifier::for_worker(plan, arena.slots(), streams.buffers, &birth.aux_folder)?;
     drop(config);
+    let zones = Zoning::of(plan, &birth.zones, |file| open_files.duplicate(file))?;
     live.set_state(State::Ready);
     (birth.notify)();
     if !birth.gate.wait(&live.stop) {
@@ -214,7 +218,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
         job,
         clock,
         live,
-        feed: make_feed(plan, &streams),
+        feed: make_feed(plan, &streams).with_zones(zones),
         pacer: Pacer::for_job(job, derive(streams.think, 1), start_ns),
         buffers,
         careful: verifier.is_some() || keys.is_some(),
@@ -482,6 +486,7 @@ fn make_engine(birth: &Birth) -> Result<(Instance, EngineConfig), RunError> {
             Time::Virtual(world) => Some(Arc::clone(world)),
         },
         worker: plan.thread_number - 1,
+        zoned: plan.files.iter().filter_map(|file| birth.zones.disk(&file.path).cloned()).collect(),
     };
     if plan.offloads() {
         let offload = offload::Offload::new(plan.engine, config.clone(), Arc::clone(&birth.live));
@@ -529,9 +534,10 @@ fn make_feed(plan: &WorkerPlan, streams: &Streams) -> Feed {
     Feed::new(offsets.collect(), choice, mix, paired, limits)
 }
 
-/// `openfiles`. A law picks among all files, so all are open then.
+/// `openfiles`. A law picks among all files, so all are open then; and so are those with zones.
 fn open_files_at_once(job: &Job) -> usize {
-    job.open_files.filter(|_| !job.file_service.is_law()).map_or(usize::MAX, |files| files as usize)
+    let all = job.file_service.is_law() || job.shape.zone_mode == ZoneMode::Zoned;
+    job.open_files.filter(|_| !all).map_or(usize::MAX, |files| files as usize)
 }
 
 /// Waits out `startdelay`: a range is drawn from.

@@ -147,6 +147,7 @@ impl Grammar<'_> {
                 self.per_direction(piece, |g, p| g.bytes(p, min, max)).map(Value::PerDirection)
             }
             Kind::Share => self.share(piece).map(Value::Share),
+            Kind::Zones => self.bytes_or_zones(piece).map(Value::Share),
             Kind::Range { min } => self.range(piece, |g, p| g.bytes(p, min, u64::MAX)).map(|(a, b)| Value::Range(a, b)),
             Kind::Time(unit) => self.time(piece, unit).map(Value::Nanos),
             Kind::TimeRange(unit) => self.range(piece, |g, p| g.time(p, unit)).map(|(a, b)| Value::NanosRange(a, b)),
@@ -241,15 +242,19 @@ impl Grammar<'_> {
         Ok(Workload { reads, writes, trims, random, modifier })
     }
 
-    /// Bytes or `N%`.
+    /// Bytes or `Nz`.
+    fn bytes_or_zones(&mut self, piece: Piece<'_>) -> Result<Size, Fault> {
+        let Some(number) = piece.text.strip_suffix(['z', 'Z']) else {
+            return self.bytes(piece, 0, u64::MAX).map(Size::Bytes);
+        };
+        number.trim().parse().map(Size::Zones).map_err(|_| Fault::new(piece.span(), "zones are a whole number and `z`"))
+    }
+
+    /// Bytes, `N%` or `Nz`.
     fn share(&mut self, piece: Piece<'_>) -> Result<Size, Fault> {
         let percent = piece.text.find('%').filter(|_| !piece.text.starts_with('('));
         let Some(percent) = percent else {
-            if piece.text.ends_with(['z', 'Z']) {
-                let zones = piece.from(piece.text.len() - 1).span();
-                return Err(Fault::new(zones, "a number of zones is not carried out yet"));
-            }
-            return self.bytes(piece, 0, u64::MAX).map(Size::Bytes);
+            return self.bytes_or_zones(piece);
         };
         if !piece.text[percent..].chars().all(|c| c == '%') {
             return Err(Fault::new(piece.from(percent).span(), "nothing may follow the percent sign"));

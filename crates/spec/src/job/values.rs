@@ -1,6 +1,6 @@
 //! Values of a job that are lists or laws.
 
-use super::PerDirection;
+use super::{PerDirection, ZoneMode, Zoned, Zones};
 
 /// One block size of `bssplit=` and its share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,29 +109,6 @@ impl BlockSizes {
     }
 }
 
-/// `zonemode=`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ZoneMode {
-    /// No zones.
-    #[default]
-    None,
-    /// Zones by number of bytes: [`Strided`].
-    Strided,
-    /// The zones of a zoned block device.
-    Zoned,
-}
-
-/// `zonemode=strided`: a part of each stretch of the file is used, then the next one's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Strided {
-    /// `zonesize`: bytes moved in a zone before the next.
-    pub used_bytes: u64,
-    /// `zonerange`: bytes that a zone spans; 0 stands for those that are used.
-    pub range_bytes: u64,
-    /// `zoneskip`: bytes between zones.
-    pub skip_bytes: u64,
-}
-
 /// What is not plain about a job's pattern: sizes that are drawn, and where I/O goes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IoShape {
@@ -157,5 +134,7 @@ pub struct IoShape {
     /// `zonemode`.
     pub zone_mode: ZoneMode,
     /// `zonesize`, `zonerange`, `zoneskip`.
-    pub zones: Strided,
+    pub zones: Zones,
+    /// What holds for zoned devices only.
+    pub zoned: Zoned,
 }

@@ -9,6 +9,8 @@ const fn row(name: &'static str, kind: Kind, summary: &'static str, doc: &'stati
 
 const COUNT: Kind = Kind::Bytes { min: 0, max: u64::MAX };
 
+const ZONES: Kind = Kind::Int { min: 0, max: super::MAX32 };
+
 /// More than this many standard deviations of the logarithm, in thousandths, is no device.
 const WIDEST_MILLI: u32 = 5_000;
 
@@ -57,4 +59,24 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     row("sim_error_every", COUNT, "one I/O in so many fails", "With EIO; 0 is never.")
         .default("0")
         .access(plain!(Bytes, job.engine_options.sim.error_every)),
+    row(
+        "sim_zone_size",
+        COUNT,
+        "bytes of a zone",
+        "The device is a zoned one, for `zonemode=zbd`; 0 is without zones.",
+    )
+    .default("0")
+    .access(plain!(Bytes, job.engine_options.sim.zones.size_bytes)),
+    row("sim_zone_capacity", COUNT, "bytes of a zone that can be written", "0 is all of them.")
+        .default("0")
+        .access(plain!(Bytes, job.engine_options.sim.zones.capacity_bytes)),
+    row("sim_conventional_zones", ZONES, "conventional zones at its start", "The others take writes in sequence only.")
+        .default("0")
+        .access(int!(job.engine_options.sim.zones.conventional)),
+    row("sim_max_open_zones", ZONES, "zones that may be open", "A write that opens one more fails; 0 is any number.")
+        .default("0")
+        .access(int!(job.engine_options.sim.zones.max_open)),
+    row("sim_max_active_zones", ZONES, "zones that may hold data and have room", "0 is any number.")
+        .default("0")
+        .access(int!(job.engine_options.sim.zones.max_active)),
 ];

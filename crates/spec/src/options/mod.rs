@@ -58,6 +58,20 @@ macro_rules! plain {
     };
 }
 
+/// Reads and writes a number that may not be given; trailing zeros are not kept.
+macro_rules! fraction {
+    ($($field:ident).+) => {
+        (
+            |d: &mut crate::draft::Draft, v| {
+                if let crate::value::Value::Floats(list) = v {
+                    d.$($field).+ = list.values.first().copied();
+                }
+            },
+            |d: &crate::draft::Draft| d.$($field).+.map(crate::value::Value::number),
+        )
+    };
+}
+
 /// Reads and writes a field of an enumeration: the first word of each variant is the one it is read back as.
 macro_rules! choice {
     ($($field:ident).+, $($word:literal => $variant:expr),+ $(,)?) => {

@@ -1,7 +1,7 @@
 //! Rates, pauses, limits of latency.
 
 use super::MAX32;
-use crate::job::{PerDirection, Percentiles, RateProcess, ThinkCount};
+use crate::job::{PerDirection, RateProcess, ThinkCount};
 use crate::table::{Category, OptionSpec};
 use crate::value::{Kind, TimeUnit, Value};
 
@@ -164,12 +164,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
                 d.job.latency_search.percentile = *percentile
             }
         },
-        |d| {
-            let percentile = d.job.latency_search.percentile;
-            let text = percentile.to_string();
-            let precision = text.split_once('.').map_or(0, |(_, decimals)| decimals.len() as u32);
-            Some(Value::Floats(Percentiles { values: vec![percentile], precision }))
-        },
+        |d| Some(Value::number(d.job.latency_search.percentile)),
     )),
     row("latency_run", Kind::Bool, "go on after the depth is found", "With `latency_target`.")
         .default("0")

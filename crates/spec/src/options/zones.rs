@@ -1,6 +1,5 @@
 //! Zones and data placement.
 
-use super::MAX32;
 use crate::job::ZoneMode;
 use crate::table::{Category, OptionSpec, Status};
 use crate::value::Kind;
@@ -9,56 +8,119 @@ const fn row(name: &'static str, kind: Kind, summary: &'static str, doc: &'stati
     OptionSpec::new(name, kind, Category::Zones, summary, doc)
 }
 
+/// As many as fio keeps account of.
+const MOST_OPEN: Kind = Kind::Int { min: 0, max: 4096 };
+
 const FRACTION: Kind = Kind::Floats { most: 1, above: -1.0, max: 1.0 };
 
 pub(super) static OPTIONS: &[OptionSpec] = &[
     row(
         "zonemode",
         Kind::Choice(words!["none": "no zones", "strided": "zones by number of bytes",
-        "zbd": "a zoned device"]),
+        "zbd": "the zones of a zoned device"]),
         "what a zone is",
-        "The other options here depend on it.",
+        "The other options here depend on it.\n\n\
+        With `zbd` each zone is written from its start to its end at its write pointer: a random offset only picks the \
+        zone. A zone that is full is reset before it is written again. Reads are held to what was written. A trim is \
+        the reset of a whole zone. Jobs on one device share its zones. A zoned block device tells its zones itself; \
+        on a plain device or a file `zonesize` makes a model of them, empty at the start, whose resets cost nothing.",
     )
     .default("none")
-    .status(Status::Differs("zoned block devices (`zbd`) are refused: they are not carried out yet"))
+    .status(Status::Differs("where less than a block is left of a zone a sequence goes on in the next zone"))
     .access(choice!(
         job.shape.zone_mode,
         "none" => ZoneMode::None,
         "strided" => ZoneMode::Strided,
         "zbd" => ZoneMode::Zoned
     )),
-    row("zonesize", Kind::Bytes { min: 0, max: u64::MAX }, "bytes used of a zone", "For strided zones.")
-        .default("0")
-        .access(plain!(Bytes, job.shape.zones.used_bytes)),
-    row("zonecapacity", Kind::Bytes { min: 0, max: u64::MAX }, "usable bytes of a zone", "For a zoned device.")
-        .default("0")
-        .harmless(&["0"]),
+    row(
+        "zonesize",
+        Kind::Bytes { min: 0, max: u64::MAX },
+        "bytes of a zone",
+        "Strided: so many are moved in a zone before the next. `zbd`: the size of a zone; a zoned device tells \
+        its own.",
+    )
+    .default("0")
+    .access(plain!(Bytes, job.shape.zones.size_bytes)),
+    row(
+        "zonecapacity",
+        Kind::Bytes { min: 0, max: u64::MAX },
+        "usable bytes of a zone",
+        "With `zbd`, where the device is no zoned one; the whole zone unless given.",
+    )
+    .default("0")
+    .access(plain!(Bytes, job.shape.zoned.capacity_bytes)),
     row("zonerange", Kind::Bytes { min: 0, max: u64::MAX }, "bytes a zone spans", "For strided zones.")
         .default("0")
         .access(plain!(Bytes, job.shape.zones.range_bytes)),
-    row("zoneskip", Kind::Bytes { min: 0, max: u64::MAX }, "bytes between zones", "Left out after each.")
+    row(
+        "zoneskip",
+        Kind::Zones,
+        "bytes between zones",
+        "Left out after each; with `zbd` by sequences only, and of whole zones.",
+    )
+    .default("0")
+    .access(plain!(Share, job.shape.zones.skip)),
+    row(
+        "read_beyond_wp",
+        Kind::Bool,
+        "read past the write pointer",
+        "With `zbd`: a device answers such reads without looking at its medium, so they are left out unless this is \
+        given.",
+    )
+    .default("0")
+    .access(plain!(Flag, job.shape.zoned.read_beyond)),
+    row(
+        "max_open_zones",
+        MOST_OPEN,
+        "most zones written at a time",
+        "By all jobs together, with `zbd`. 0 is what the device takes. Where no more may be opened, a random write \
+        goes to a zone that is open.",
+    )
+    .default("0")
+    .access(int!(job.shape.zoned.max_open)),
+    row("job_max_open_zones", MOST_OPEN, "most zones the job writes at a time", "As `max_open_zones`, by each job.")
         .default("0")
-        .access(plain!(Bytes, job.shape.zones.skip_bytes)),
-    row("read_beyond_wp", Kind::Bool, "read past the write pointer", "On a zoned device.")
-        .default("0")
-        .harmless(&["0"]),
-    row("max_open_zones", Kind::Int { min: 0, max: MAX32 }, "most zones written at a time", "By all jobs together.")
-        .default("0")
-        .harmless(&["0"]),
-    row("job_max_open_zones", Kind::Int { min: 0, max: MAX32 }, "most zones the job writes at a time", "By each job.")
-        .default("0")
-        .harmless(&["0"]),
-    row("ignore_zone_limits", Kind::Bool, "pass over the device's limits", "Of open and active zones.")
-        .default("0")
-        .harmless(&["0"]),
-    row("zone_reset_threshold", FRACTION, "fraction of data above which zones are reset", "From 0 to 1."),
-    row("zone_reset_frequency", FRACTION, "how often zones are reset", "From 0 to 1."),
-    row("recover_zbd_write_error", Kind::Bool, "go on at the write pointer after an error", "On a zoned device.")
-        .default("0")
-        .harmless(&["0"]),
-    row("write_zone_remainder", Kind::Bool, "fill what is left of a zone", "When less than a block is left.")
-        .default("0")
-        .harmless(&["0"]),
+        .access(int!(job.shape.zoned.job_max_open)),
+    row(
+        "ignore_zone_limits",
+        Kind::Bool,
+        "pass over the device's limits",
+        "`max_open_zones` may be more than the device says that it takes.",
+    )
+    .default("0")
+    .access(plain!(Flag, job.shape.zoned.ignore_limits)),
+    row(
+        "zone_reset_threshold",
+        FRACTION,
+        "share of data above which zones are reset",
+        "From 0 to 1, of the bytes under test; see `zone_reset_frequency`.",
+    )
+    .access(fraction!(job.shape.zoned.reset_threshold)),
+    row(
+        "zone_reset_frequency",
+        FRACTION,
+        "how often zones are reset",
+        "From 0 to 1: above the threshold one write in 1/frequency resets its zone first.",
+    )
+    .access(fraction!(job.shape.zoned.reset_frequency)),
+    row(
+        "recover_zbd_write_error",
+        Kind::Bool,
+        "go on at the write pointer after an error",
+        "A write that failed is made again where the device says that its zone's write pointer is.",
+    )
+    .default("0")
+    .status(Status::Differs("each zone has one write in flight then, so that it is known which one failed"))
+    .access(plain!(Flag, job.shape.zoned.recover)),
+    row(
+        "write_zone_remainder",
+        Kind::Bool,
+        "fill what is left of a zone",
+        "When less than a block is left, a shorter one is written; else the zone is finished as it is.",
+    )
+    .default("0")
+    .access(plain!(Flag, job.shape.zoned.write_remainder)),
     row("fdp", Kind::Bool, "flexible data placement", "As `dataplacement=fdp`.").default("0").harmless(&["0"]),
     row(
         "dataplacement",

@@ -110,9 +110,18 @@ const CASES: &[(&str, &[&str], Check)] = &[
     }),
     ("rw_sequencer", &["--rw_sequencer=identical"], |j| j.shape.identical),
     ("zonemode", &["--zonemode=strided", "--zonesize=1m"], |j| j.shape.zone_mode == ZoneMode::Strided),
-    ("zonesize", &["--zonemode=strided", "--zonesize=1m"], |j| j.shape.zones.used_bytes == 1 << 20),
+    ("zonesize", &["--zonemode=strided", "--zonesize=1m"], |j| j.shape.zones.size_bytes == 1 << 20),
     ("zonerange", &["--zonerange=2m"], |j| j.shape.zones.range_bytes == 2 << 20),
-    ("zoneskip", &["--zoneskip=3m"], |j| j.shape.zones.skip_bytes == 3 << 20),
+    ("zoneskip", &["--zoneskip=3m"], |j| j.shape.zones.skip == Size::Bytes(3 << 20)),
+    ("zonecapacity", &["--zonecapacity=1m"], |j| j.shape.zoned.capacity_bytes == 1 << 20),
+    ("read_beyond_wp", &["--read_beyond_wp=1"], |j| j.shape.zoned.read_beyond),
+    ("max_open_zones", &["--max_open_zones=8"], |j| j.shape.zoned.max_open == 8),
+    ("job_max_open_zones", &["--job_max_open_zones=4"], |j| j.shape.zoned.job_max_open == 4),
+    ("ignore_zone_limits", &["--ignore_zone_limits=1"], |j| j.shape.zoned.ignore_limits),
+    ("zone_reset_threshold", &["--zone_reset_threshold=0.5"], |j| j.shape.zoned.reset_threshold == Some(0.5)),
+    ("zone_reset_frequency", &["--zone_reset_frequency=0.1"], |j| j.shape.zoned.reset_frequency == Some(0.1)),
+    ("recover_zbd_write_error", &["--recover_zbd_write_error=1"], |j| j.shape.zoned.recover),
+    ("write_zone_remainder", &["--write_zone_remainder=1"], |j| j.shape.zoned.write_remainder),
     ("rwmixread", &["--rw=rw", "--rwmixread=70"], |j| j.mix_read_percent == 70),
     ("rwmixwrite", &["--rw=rw", "--rwmixwrite=70"], |j| j.mix_read_percent == 30),
     // Any word is answered by the permutation: nothing in the job tells them apart.
@@ -265,6 +274,17 @@ const CASES: &[(&str, &[&str], Check)] = &[
     ("sim_channels", &["--ioengine=sim", "--sim_channels=2"], |j| j.engine_options.sim.channels == 2),
     ("sim_stall_every", &["--ioengine=sim", "--sim_stall_every=9"], |j| j.engine_options.sim.stall_every == 9),
     ("sim_stall", &["--ioengine=sim", "--sim_stall=1s"], |j| j.engine_options.sim.stall_ns == 1_000_000_000),
+    ("sim_zone_size", &["--ioengine=sim", "--sim_zone_size=1m"], |j| j.engine_options.sim.zones.size_bytes == 1 << 20),
+    ("sim_zone_capacity", &["--ioengine=sim", "--sim_zone_capacity=1k"], |j| {
+        j.engine_options.sim.zones.capacity_bytes == 1024
+    }),
+    ("sim_conventional_zones", &["--ioengine=sim", "--sim_conventional_zones=2"], |j| {
+        j.engine_options.sim.zones.conventional == 2
+    }),
+    ("sim_max_open_zones", &["--ioengine=sim", "--sim_max_open_zones=3"], |j| j.engine_options.sim.zones.max_open == 3),
+    ("sim_max_active_zones", &["--ioengine=sim", "--sim_max_active_zones=4"], |j| {
+        j.engine_options.sim.zones.max_active == 4
+    }),
     ("sim_error_every", &["--ioengine=sim", "--sim_error_every=8"], |j| j.engine_options.sim.error_every == 8),
 ];
 

@@ -21,7 +21,7 @@ fn errors_of_a_job_file() {
 
 #[test]
 fn errors_of_a_command_line() {
-    let args = ["--name=two words", "--bs=4-64k", "--hipri", "--zonemode=zbd", "--ioengine=sync", "--iodept=4"];
+    let args = ["--name=two words", "--bs=4-64k", "--hipri", "--zoneskip=2z", "--ioengine=sync", "--iodept=4"];
     assert_data_eq!(shown(&World::default(), &args), file!["diagnostics/errors_of_a_command_line.txt"]);
 }
 
@@ -135,6 +135,17 @@ const WRONG: &[&str] = &[
     "=5",
     "include nowhere",
     "kb_base=512",
+    "zoneskip=1.5z",
+];
+
+/// Jobs whose zones cannot be.
+const WRONG_ZONES: &[&str] = &[
+    "zonesize=1m",
+    "zonemode=strided",
+    "zonemode=zbd\nzonesize=256",
+    "zonemode=zbd\nzonesize=1m\nzonecapacity=2m",
+    "zonemode=zbd\nzonesize=1m\nzoneskip=1000",
+    "zonemode=zbd\nzonesize=1m\nmax_open_zones=2\njob_max_open_zones=3",
 ];
 
 /// Lines that fio reads otherwise than they say.
@@ -171,6 +182,11 @@ fn of_each(lines: &[&str]) -> String {
 #[test]
 fn every_error_of_a_value() {
     assert_data_eq!(of_each(WRONG), file!["diagnostics/every_error.txt"]);
+}
+
+#[test]
+fn every_error_of_zones() {
+    assert_data_eq!(of_each(WRONG_ZONES), file!["diagnostics/every_error_of_zones.txt"]);
 }
 
 #[test]

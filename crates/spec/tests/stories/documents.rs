@@ -23,6 +23,6 @@ fn the_compatibility_page_says_how_everything_stands() {
     let rows = page.lines().filter(|line| line.starts_with("| `") && !line.starts_with("| `--")).count();
     assert_eq!(rows, all_options().count());
     assert!(page.contains("| `bs` | As in fio. |"));
-    assert!(page.contains("| `zonecapacity` | Not carried out yet; refused. |"));
+    assert!(page.contains("| `write_zone_remainder` | As in fio. |"));
     assert!(page.contains("| `thread` | Differs from fio: a job is always a thread, never a process. |"));
 }

@@ -115,7 +115,7 @@ fn engines_have_other_names_and_neighbours() {
 
 #[test]
 fn what_is_not_carried_out_is_refused_and_never_ignored() {
-    for argument in ["--zonemode=zbd", "--rwmixcycle=5", "--allow_mounted_write=1"] {
+    for argument in ["--sprandom=1", "--rwmixcycle=5", "--allow_mounted_write=1"] {
         assert_eq!(job_errors(&[argument]).len(), 1, "{argument}");
     }
 }
@@ -143,7 +143,7 @@ fn what_asks_for_nothing_passes() {
 
 #[test]
 fn everything_that_is_wrong_is_said_at_once() {
-    let errors = errors_of("[a]\nbz=4k\nbs=4q\nrw=raed\n[b]\niodepth=0\nzonemode=zbd\n");
+    let errors = errors_of("[a]\nbz=4k\nbs=4q\nrw=raed\n[b]\niodepth=0\nzonemode=zdb\n");
     assert_eq!(errors.len(), 5, "{errors:#?}");
 }
 

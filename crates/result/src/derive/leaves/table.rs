@@ -176,7 +176,7 @@ pub const FIO_JSON_LEAVES: &[LeafRow] = leaves! {
     "jobs[].desc": Job(|job| Leaf::Text(job.job.description.clone().unwrap_or_default()));
     "jobs[].block.*": Absent("only with block_error_percentiles, which is not carried out yet");
     "jobs[].steadystate.*": Rendered("of the samples of a search for steady state, as derive::Steadiness judges them");
-    "jobs[].zone_resets": Absent("only with zonemode=zbd, which is not carried out yet");
+    "jobs[].zone_resets": Rendered("Report::zone_resets, with zonemode=zbd only");
     "disk_util[].name": Disk(|disk| Leaf::Text(disk.used.name.clone()));
     "disk_util[].read_ios": Disk(|disk| whole(disk.used.ios[0]));
     "disk_util[].write_ios": Disk(|disk| whole(disk.used.ios[1]));
