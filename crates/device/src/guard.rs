@@ -10,7 +10,7 @@ use iostrata_os::file::{DeviceNumber, Kind, facts};
 use rustix::io::Errno;
 
 use crate::judge::{self, Allowed, Verdict};
-use crate::node::{self, Place};
+use crate::node::{self, LastFolder, Place};
 use crate::open::{OpenError, OpenHow, OpenTarget, errno_of, open_target};
 use crate::platform::{self, Host};
 use crate::signature::{FileMedium, signatures};
@@ -60,6 +60,7 @@ pub struct Guard {
     /// One claim per device that is written; they live as long as this.
     claims: Vec<File>,
     notes: Vec<String>,
+    last_folder: LastFolder,
 }
 
 /// Block and character devices are numbered apart.
@@ -113,7 +114,7 @@ impl Guard {
     /// `/dev`.
     pub fn open(&self, path: &Path, how: &OpenHow) -> Result<OpenTarget, OpenError> {
         // What cannot be looked at cannot be opened either; opening says why in better words.
-        let place = node::locate(path).ok();
+        let place = node::locate(path, &self.last_folder).ok();
         match &place {
             Some(Place::Missing { path: made, number, .. }) if how.create && node::among_devices(made, *number) => {
                 return Err(OpenError::new(path, how, Errno::NOENT, under_dev(made)));
@@ -175,7 +176,12 @@ struct Admission<'a> {
 
 impl<'a> Admission<'a> {
     fn new(host: &'a Host, allowed: Allowed<'a>) -> Self {
-        let guard = Guard { writable: HashSet::new(), claims: Vec::new(), notes: Vec::new() };
+        let guard = Guard {
+            writable: HashSet::new(),
+            claims: Vec::new(),
+            notes: Vec::new(),
+            last_folder: LastFolder::default(),
+        };
         Self { host, allowed, tree: None, loops: None, subjects: BTreeMap::new(), refusals: Vec::new(), guard }
     }
 
@@ -192,7 +198,7 @@ impl<'a> Admission<'a> {
     /// What kind of thing a target is; devices to be written are only noted down.
     fn look_at(&mut self, target: &'a Target) {
         // A target that cannot be looked at cannot be opened either; opening it says why.
-        match node::locate(&target.path) {
+        match node::locate(&target.path, &self.guard.last_folder) {
             Ok(Place::Missing { path, number, .. }) if node::among_devices(&path, number) => {
                 self.refuse(target, under_dev(&path), None);
             }

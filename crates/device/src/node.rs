@@ -2,8 +2,9 @@
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use iostrata_os::file::{DeviceNumber, Kind, facts_at};
+use iostrata_os::file::{DeviceNumber, Facts, Kind, facts_at};
 
 /// Where a path ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,18 +37,20 @@ const MAX_LINKS: usize = 40;
 ///
 /// # Errors
 /// What `stat` says, except that nothing is there; `ELOOP` after 40 links.
-pub(crate) fn locate(path: &Path) -> io::Result<Place> {
+///
+/// `last` spares the look at every folder above for each of the many files of one folder.
+pub(crate) fn locate(path: &Path, last: &LastFolder) -> io::Result<Place> {
     let mut path = path.to_path_buf();
     for _ in 0..MAX_LINKS {
         match facts_at(&path) {
             Ok(facts) => {
                 // `/dev/stdout` and its like can be statted where they cannot be named.
-                let path = std::fs::canonicalize(&path).unwrap_or(path);
+                let path = without_links(&path, last).unwrap_or(path);
                 return Ok(Place::Node { path, kind: facts.kind, number: facts.device });
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => match std::fs::read_link(&path) {
                 Ok(to) => path = path.parent().unwrap_or(Path::new("")).join(to),
-                Err(_) => return missing(&path),
+                Err(_) => return missing(&path, last),
             },
             Err(e) => return Err(e),
         }
@@ -55,13 +58,21 @@ pub(crate) fn locate(path: &Path) -> io::Result<Place> {
     Err(rustix::io::Errno::LOOP.into())
 }
 
+/// The path without links of something that exists.
+fn without_links(path: &Path, last: &LastFolder) -> io::Result<PathBuf> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return std::fs::canonicalize(path) };
+    if std::fs::symlink_metadata(path)?.is_symlink() {
+        return std::fs::canonicalize(path);
+    }
+    Ok(last.find(folder)?.real.join(name))
+}
+
 /// The place of a file that does not exist: the nearest existing folder, without links, and the names below it.
-fn missing(path: &Path) -> io::Result<Place> {
+fn missing(path: &Path, last: &LastFolder) -> io::Result<Place> {
     let absolute = std::path::absolute(path)?;
     for folder in absolute.ancestors().skip(1) {
-        let Ok(real) = std::fs::canonicalize(folder) else { continue };
-        let number = facts_at(&real)?.device;
-        let mut path = real.clone();
+        let Ok(found) = last.find(folder) else { continue };
+        let mut path = found.real.clone();
         for part in absolute.strip_prefix(folder).unwrap_or(Path::new("")).components() {
             match part {
                 Component::ParentDir => {
@@ -70,9 +81,41 @@ fn missing(path: &Path) -> io::Result<Place> {
                 part => path.push(part),
             }
         }
-        return Ok(Place::Missing { path, folder: real, number });
+        return Ok(Place::Missing { path, folder: found.real, number: found.facts.device });
     }
     Err(io::ErrorKind::NotFound.into())
+}
+
+/// The folder that was looked up last.
+#[derive(Debug, Default)]
+pub(crate) struct LastFolder(Mutex<Option<Folder>>);
+
+/// A folder that exists.
+#[derive(Clone, Debug)]
+struct Folder {
+    /// As it was named.
+    named: PathBuf,
+    /// Without links.
+    real: PathBuf,
+    facts: Facts,
+}
+
+impl LastFolder {
+    /// The folder of this name. If it is the one that was looked up last, and still the same one, that was enough.
+    fn find(&self, folder: &Path) -> io::Result<Folder> {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let facts = facts_at(folder)?;
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |known: &&Folder| {
+            known.named == folder && known.facts.inode == facts.inode && known.facts.device == facts.device
+        };
+        if let Some(known) = last.as_ref().filter(same) {
+            return Ok(known.clone());
+        }
+        let found = Folder { named: folder.to_path_buf(), real: std::fs::canonicalize(folder)?, facts };
+        *last = Some(found.clone());
+        Ok(found)
+    }
 }
 
 /// Whether a file made at `path` would lie among the device nodes: below `/dev`, in the same file system as `/dev`
@@ -96,13 +139,13 @@ mod tests {
         symlink("sub/b", dir.path().join("a")).unwrap();
         std::fs::create_dir(dir.path().join("sub")).unwrap();
         symlink(real.join("end"), dir.path().join("sub/b")).unwrap();
-        let Place::Missing { path, folder, .. } = locate(&dir.path().join("a")).unwrap() else { panic!("exists") };
+        let Place::Missing { path, folder, .. } = locate(&dir.path().join("a"), &LastFolder::default()).unwrap() else { panic!("exists") };
         assert_eq!((path, folder), (real.join("end"), real));
     }
 
     #[test]
     fn missing_folders_are_kept_in_the_path() {
-        let Place::Missing { path, folder, .. } = locate(Path::new("/dev/no-such-bus/ns1")).unwrap() else {
+        let Place::Missing { path, folder, .. } = locate(Path::new("/dev/no-such-bus/ns1"), &LastFolder::default()).unwrap() else {
             panic!("exists")
         };
         assert_eq!((path.as_path(), folder.as_path()), (Path::new("/dev/no-such-bus/ns1"), Path::new("/dev")));
@@ -113,13 +156,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         symlink("b", dir.path().join("a")).unwrap();
         symlink("a", dir.path().join("b")).unwrap();
-        let error = locate(&dir.path().join("a")).unwrap_err();
+        let error = locate(&dir.path().join("a"), &LastFolder::default()).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::LOOP.raw_os_error()));
     }
 
     #[test]
     fn devices_have_their_own_number() {
-        let Place::Node { kind, .. } = locate(Path::new("/dev/null")).unwrap() else { panic!("no /dev/null") };
+        let Place::Node { kind, .. } = locate(Path::new("/dev/null"), &LastFolder::default()).unwrap() else { panic!("no /dev/null") };
         assert_eq!(kind, Kind::Char);
     }
 }

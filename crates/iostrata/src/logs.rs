@@ -48,7 +48,7 @@ struct Parts {
 impl LogWriter {
     /// Starts the thread; `None` if no job writes a log.
     pub(crate) fn start(plan: &Plan) -> anyhow::Result<Option<LogWriter>> {
-        let all: Vec<Parts> = plan.workers.iter().map(parts_of).collect();
+        let all: Vec<Parts> = plan.workers.iter().map(|worker| parts_of(worker)).collect();
         if all.iter().all(|worker| worker.parts.is_empty()) {
             return Ok(None);
         }

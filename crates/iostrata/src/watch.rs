@@ -1,5 +1,7 @@
 //! What a person sees while a run goes on: banner, layout lines, the status line; and the document at its end.
 
+use std::sync::Arc;
+
 use iostrata_report::eta::{self, JobState, RateLimits, Row, Traffic};
 use iostrata_report::{RenderOptions, text};
 use iostrata_result::RunResult;
@@ -61,12 +63,12 @@ impl Watch {
     }
 
     fn banner(&mut self, plan: &Plan) {
-        self.workers = plan.workers.iter().map(traffics).collect();
+        self.workers = plan.workers.iter().map(|worker| traffics(worker)).collect();
         self.limits = rate_limits(plan);
         if !self.normal {
             return;
         }
-        let first_clones: Vec<&WorkerPlan> = plan.workers.iter().filter(|worker| worker.clone == 0).collect();
+        let first_clones: Vec<&Arc<WorkerPlan>> = plan.workers.iter().filter(|worker| worker.clone == 0).collect();
         let facts: Vec<_> =
             first_clones.iter().map(|worker| iostrata_run::facts(worker, &Default::default())).collect();
         let jobs: Vec<text::BannerJob<'_>> = first_clones
@@ -83,11 +85,15 @@ impl Watch {
             return;
         }
         let line = match progress.layout {
-            Some((filled, total)) if total > 0 => {
-                let percent = filled as f64 * 100.0 / total as f64;
-                format!("Laying out: {percent:.1}% of {} MiB\r", total >> 20)
+            // Before the first file all are counted.
+            Some(laid) if laid.files_in_all == 0 => return,
+            Some(laid) if laid.files_in_all > 1 || laid.bytes_in_all == 0 => {
+                format!("Laying out: file {} of {}\r", laid.files, laid.files_in_all)
             }
-            Some(_) => return,
+            Some(laid) => {
+                let percent = laid.bytes as f64 * 100.0 / laid.bytes_in_all as f64;
+                format!("Laying out: {percent:.1}% of {} MiB\r", laid.bytes_in_all >> 20)
+            }
             None => self.row.next(&self.status_of(progress)),
         };
         let _ = print(&line);
@@ -143,7 +149,7 @@ impl Sink for Watch {
 /// What all jobs together are held to, for the status line.
 fn rate_limits(plan: &Plan) -> Option<RateLimits> {
     let sum = |pick: fn(&iostrata_spec::Job) -> PerDirection<Option<u64>>| -> u64 {
-        let of = |worker: &WorkerPlan| {
+        let of = |worker: &Arc<WorkerPlan>| {
             let kind = worker.job.workload;
             let used = [kind.reads, kind.writes, kind.trims];
             let rates = pick(&worker.job).to_array();

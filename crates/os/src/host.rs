@@ -64,9 +64,59 @@ pub fn raise_open_files_limit() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
+/// The most files this process may have open, as the limit stands.
+pub fn open_files_limit() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+/// How many files this process has open; 0 where the system does not tell.
+pub fn open_files() -> u64 {
+    system::open_files()
+}
+
+/// Something that the system lets a process, or all of them together, have only so much of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ceiling {
+    /// Whose limit it is, with its value: `kernel.pid_max allows 32768 threads on this machine`.
+    pub name: String,
+    /// The limit.
+    pub most: u64,
+    /// How much of it is used.
+    pub used: u64,
+    /// How it is raised.
+    pub remedy: String,
+}
+
+/// Of the limits on threads the one that is nearest to being reached; `None` where the system does not tell.
+pub fn nearest_thread_ceiling() -> Option<Ceiling> {
+    let share = |ceiling: &Ceiling| ceiling.used as f64 / ceiling.most.max(1) as f64;
+    system::thread_ceilings().into_iter().max_by(|left, right| share(left).total_cmp(&share(right)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn open_files_are_counted() {
+        let before = open_files();
+        let files: Vec<_> = (0..100).map(|_| std::io::pipe().unwrap()).collect();
+        // Other tests open and close files at the same time.
+        assert!(open_files() > before + 150, "{} after {before}", open_files());
+        drop(files);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn limits_on_threads_are_found_and_none_is_exceeded() {
+        let ceilings = system::thread_ceilings();
+        for name in ["kernel.threads-max", "kernel.pid_max", "vm.max_map_count"] {
+            assert!(ceilings.iter().any(|ceiling| ceiling.name.contains(name)), "{name}: {ceilings:?}");
+        }
+        assert!(ceilings.iter().all(|ceiling| 0 < ceiling.used && ceiling.used <= ceiling.most), "{ceilings:?}");
+        assert!(nearest_thread_ceiling().is_some());
+    }
 
     fn output(command: &str, argument: &str) -> String {
         let output = std::process::Command::new(command).arg(argument).output().unwrap();

@@ -73,7 +73,7 @@ pub enum End {
 }
 
 /// A sentence about a number.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
     /// A stable word for programs ("differs-from-fio", "depth-lowered", "censored", …).
     pub code: String,

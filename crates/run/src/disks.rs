@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use iostrata_os::block::{DiskCounters, Sysfs};
-use iostrata_os::file::facts_at;
+use iostrata_os::file::{Kind, facts_at};
 use iostrata_result::DiskUse;
 
 use crate::plan::Plan;
@@ -22,15 +22,26 @@ struct Watched {
 }
 
 impl Disks {
+    /// No disks: nothing has begun.
+    pub(crate) fn none(now_ns: u64) -> Self {
+        Disks { sysfs: Sysfs::default(), start_ns: now_ns, disks: Vec::new() }
+    }
+
     /// Looks up the disks under all files of the plan and reads their counters.
     pub(crate) fn watch(plan: &Plan, now_ns: u64) -> Self {
         let sysfs = Sysfs::default();
         let mut names: Vec<String> = Vec::new();
+        // Files of one folder mostly follow each other, and are on one disk.
+        let mut last_folder = None;
         for worker in &plan.workers {
             if worker.engine.caps.diskless || !worker.job.reporting.disk_util {
                 continue;
             }
             for file in &worker.files {
+                let folder = Some(file.path.parent()).filter(|_| matches!(file.kind, None | Some(Kind::Regular)));
+                if folder.is_some() && std::mem::replace(&mut last_folder, folder) == folder {
+                    continue;
+                }
                 if let Some(name) = disk_under(&sysfs, &file.path)
                     && !names.contains(&name)
                 {

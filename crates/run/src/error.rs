@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use iostrata_os::host::{self, Ceiling};
 use iostrata_spec::Job;
 
 use crate::plan::Plan;
@@ -45,6 +46,16 @@ impl RunError {
         let place = path.map_or(String::new(), |path| format!(" {}", path.display()));
         Self::job_errno(job, errno, format!("{call}{place} failed: {}{}", plain(error), advice(errno)))
     }
+}
+
+/// A worker's thread could not be started: which limit is in the way, and how it is raised.
+pub(crate) fn no_thread(job: &Job, error: &std::io::Error) -> RunError {
+    let errno = error.raw_os_error().unwrap_or(libc::EAGAIN);
+    let limit = host::nearest_thread_ceiling().map_or(String::new(), |ceiling| {
+        let Ceiling { name, used, remedy, .. } = ceiling;
+        format!("; {name}, {used} are in use: {remedy} raises it, or use fewer jobs (numjobs=)")
+    });
+    RunError::job_errno(job, errno, format!("starting a thread failed: {}{limit}", plain(error)))
 }
 
 /// A run that cannot start: what was to be run, and everything that keeps it from it. Its `Display` is a line each.

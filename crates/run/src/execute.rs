@@ -1,8 +1,10 @@
 //! The coordinator: lays out, starts stage after stage, watches, ends what must end, and always reports.
 
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use iostrata_device::Guard;
 use iostrata_engine::virtual_time::World;
@@ -15,12 +17,12 @@ use crate::attend::{Attendance, Trigger};
 use crate::clock::RealClock;
 use crate::collect::{Collected, Times, collect};
 use crate::disks::Disks;
-use crate::error::{NO_ANSWER, Refused, RunError};
+use crate::error::{NO_ANSWER, Refused, RunError, no_thread};
 use crate::flow::Flows;
-use crate::gate::Gate;
+use crate::gate::{Place, Roll};
 use crate::group::Group;
 use crate::helpers::HelperThreads;
-use crate::layout::{LayoutNeed, Making, layout_need, missing_folder};
+use crate::layout::{Made, Making};
 use crate::live::{Live, State};
 use crate::locks::Doors;
 use crate::plan::{Plan, WorkerPlan};
@@ -161,7 +163,7 @@ struct Run<'a> {
     start_unix_ms: i64,
     signal: Option<i32>,
     /// Faults that kept workers from starting, by worker.
-    faults: Vec<(usize, RunError)>,
+    faults: HashMap<usize, RunError>,
     rates: Rates,
     next_progress_ns: u64,
     /// When workers that are told to stop are told to give up.
@@ -187,11 +189,11 @@ impl<'a> Run<'a> {
             remarks: remarks(plan),
             guard: Arc::clone(&context.guard),
             time,
-            disks: Disks::watch(plan, start_ns),
+            disks: Disks::none(start_ns),
             start_ns,
             start_unix_ms: unix_ms(),
             signal: None,
-            faults: Vec::new(),
+            faults: HashMap::new(),
             rates: Rates::since(start_ns),
             next_progress_ns: context.progress_ns.map_or(NEVER, |interval| start_ns.saturating_add(interval)),
             abandon_at_ns: NEVER,
@@ -200,44 +202,39 @@ impl<'a> Run<'a> {
     }
 
     /// Makes the files of all workers, in their order. False if a signal ended it.
+    ///
+    /// Meanwhile signals are heard and progress is told. What hangs after a signal is left behind.
     fn lay_out_all(&mut self, sink: &mut dyn Sink) -> bool {
-        for (index, worker) in self.plan.workers.iter().enumerate() {
-            let need = layout_need(worker);
-            if need.files.is_empty() {
-                continue;
-            }
-            let (files, total_bytes) = (need.files.len(), need.total_bytes);
-            if let Some(folder) = missing_folder(worker, &need) {
-                let text = format!("the folder {} did not exist and was made for the job's files", folder.display());
-                let job = Some(worker.job.name.clone());
-                self.context.notes.push(Note { code: "folder-made".into(), job, text });
-            }
-            sink.event(Event::Layout { job: &worker.job.name, files, total_bytes });
-            if let Err(error) = self.lay_out_worker(worker, need, sink) {
-                self.fault(index, error);
-            }
-            if self.signal.is_some() {
+        let plan = self.plan;
+        let signals = self.context.signals;
+        let begun = Making::begin(&plan.workers, Arc::clone(&self.guard), move || signals.notify());
+        let making = match begun {
+            Ok(making) => making,
+            Err(error) => {
+                for (index, worker) in plan.workers.iter().enumerate() {
+                    self.fault(index, RunError::system(&worker.job, None, "starting a thread", &error));
+                }
                 return false;
             }
-        }
-        self.disks = Disks::watch(self.plan, monotonic_ns());
-        true
-    }
-
-    /// A worker cannot start; the others can.
-    fn fault(&mut self, index: usize, error: RunError) {
-        self.lives[index].set_state(State::Failed);
-        self.faults.push((index, error));
-    }
-
-    /// Hears signals and tells progress while the files are made. What hangs after a signal is left behind.
-    fn lay_out_worker(&mut self, worker: &WorkerPlan, need: LayoutNeed, sink: &mut dyn Sink) -> Result<(), RunError> {
-        let (signals, fill_bytes) = (self.context.signals, need.fill_bytes);
-        let making = Making::begin(worker.clone(), need, Arc::clone(&self.guard), move || signals.notify())
-            .map_err(|error| RunError::system(&worker.job, None, "starting a thread", &error))?;
+        };
+        // Whose files are being made.
+        let mut current = None;
         loop {
-            if let Some(outcome) = making.outcome() {
-                return outcome;
+            let told = making.told();
+            if let Some(Made::All) = told {
+                break;
+            } else if let Some(Made::Begins { worker, files, total_bytes, folder }) = told {
+                current = Some(worker);
+                let job = &plan.workers[worker].job.name;
+                if let Some(folder) = folder {
+                    let text = format!("the folder {folder} did not exist and was made for the job's files");
+                    self.context.notes.push(Note { code: "folder-made".into(), job: Some(job.clone()), text });
+                }
+                sink.event(Event::Layout { job, files, total_bytes });
+                continue;
+            } else if let Some(Made::Failed { worker, error }) = told {
+                self.fault(worker, error);
+                continue;
             }
             self.wait(monotonic_ns().saturating_add(LOOK_NS), sink);
             if self.signal.is_some() {
@@ -245,13 +242,27 @@ impl<'a> Run<'a> {
             }
             if monotonic_ns() >= self.abandon_at_ns.saturating_add(ABANDON_NS) {
                 let text = "the layout of its files does not come to an end: the device or its server does not answer";
-                return Err(RunError::job_errno(&worker.job, libc::ETIMEDOUT, text.into()));
+                if let Some(worker) = current {
+                    let job = &plan.workers[worker].job;
+                    self.fault(worker, RunError::job_errno(job, libc::ETIMEDOUT, text.into()));
+                }
+                return false;
             }
             if self.progress_is_due() {
-                let progress = Progress::of_layout(making.filled_bytes.load(Relaxed), fill_bytes);
-                sink.event(Event::Progress(&progress));
+                sink.event(Event::Progress(&Progress::of_layout(making.so_far())));
             }
         }
+        if self.signal.is_some() {
+            return false;
+        }
+        self.disks = Disks::watch(plan, monotonic_ns());
+        true
+    }
+
+    /// A worker cannot start; the others can.
+    fn fault(&mut self, index: usize, error: RunError) {
+        self.lives[index].set_state(State::Failed);
+        self.faults.entry(index).or_insert(error);
     }
 
     /// Starts the workers of a stage together and waits for them. False if the run must not go on.
@@ -263,15 +274,21 @@ impl<'a> Run<'a> {
         }
         let helpers = HelperThreads::watch(plan, &members);
         let mut waves = Waves::of(&members);
-        self.begin_wave(&mut waves);
+        let signals = self.context.signals;
+        let roll = Roll::of(members.len(), self.order.each_end_matters(), move || signals.notify());
+        self.begin_wave(&mut waves, &roll);
+        let mut pause = Pause::default();
         loop {
             self.wait(self.next_look_ns(&members), sink);
-            waves.open(&self.lives, self.must_end());
+            pause.rest();
+            if self.must_end() {
+                waves.open_all();
+            }
             self.look_after(stage, &members);
             self.say(&members, sink);
             self.attend(sink);
             if !self.must_end() {
-                self.begin_wave(&mut waves);
+                self.begin_wave(&mut waves, &roll);
             }
             if members.iter().all(|&index| self.is_over(index)) {
                 helpers.share_out(&self.lives, &members);
@@ -284,6 +301,7 @@ impl<'a> Run<'a> {
                 let progress = self.rates.progress(self.plan, &self.lives, monotonic_ns());
                 sink.event(Event::Progress(&progress));
             }
+            pause.done();
         }
     }
 
@@ -303,7 +321,7 @@ impl<'a> Run<'a> {
     }
 
     /// Starts the workers that need wait for nobody any more.
-    fn begin_wave(&mut self, waves: &mut Waves) {
+    fn begin_wave(&mut self, waves: &mut Waves, roll: &Arc<Roll>) {
         while let Some((gate, wave)) = waves.next(&self.order, &self.lives) {
             if let Time::Virtual(world) = &self.time {
                 let begin_ns = self.virtual_now_ns();
@@ -312,7 +330,7 @@ impl<'a> Run<'a> {
                 gate.open();
             }
             for index in wave {
-                self.start(index, &gate);
+                self.start(index, Place::new(&gate, roll));
             }
         }
     }
@@ -330,33 +348,29 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn start(&mut self, index: usize, gate: &Arc<Gate>) {
-        let signals = self.context.signals;
+    fn start(&mut self, index: usize, place: Place) {
         let birth = Birth {
-            plan: self.plan.workers[index].clone(),
+            plan: Arc::clone(&self.plan.workers[index]),
             live: Arc::clone(&self.lives[index]),
             group: self.groups[index].clone(),
             guard: Arc::clone(&self.guard),
-            gate: Arc::clone(gate),
+            place,
             time: self.time.clone(),
             logs: self.context.logs.clone(),
             flow: self.flows.join(&self.plan.workers[index].job.flow, self.plan.virtual_time),
             doors: Arc::clone(&self.doors),
             zones: Arc::clone(&self.zones),
             aux_folder: Arc::clone(&self.context.aux_folder),
-            notify: Box::new(move || signals.notify()),
         };
         let worker = &self.plan.workers[index];
-        let begun = self.settings.apply(worker).and_then(|()| {
-            spawn(birth).map_err(|error| RunError::system(&worker.job, None, "starting a thread", &error))
-        });
+        let begun = self.settings.apply(worker).and_then(|()| spawn(birth).map_err(|error| no_thread(&worker.job, &error)));
         if let Err(error) = begun {
             self.fault(index, error);
             if let Time::Virtual(world) = &self.time {
                 world.leave(index as u32);
             }
             // Nobody else may be there to wake the coordinator.
-            signals.notify();
+            self.context.signals.notify();
         }
     }
 
@@ -460,10 +474,12 @@ impl<'a> Run<'a> {
             now_ns: end_ns,
         };
         let mut notes = [&self.context.notes[..], &self.remarks].concat();
+        // Clones say the same thing once.
+        let mut said: HashSet<Note> = notes.iter().cloned().collect();
         let mut workers = Vec::with_capacity(self.lives.len());
         for (index, (plan, live)) in self.plan.workers.iter().zip(&self.lives).enumerate() {
             let Collected { mut result, notes: own } = collect(plan, live, self.groups[index].as_deref(), times);
-            if let Some((_, fault)) = self.faults.iter().find(|(worker, _)| *worker == index) {
+            if let Some(fault) = self.faults.get(&index) {
                 result.error = fault.errno;
                 result.error_text = Some(fault.to_string());
             } else if end == End::Running {
@@ -474,12 +490,7 @@ impl<'a> Run<'a> {
                 result.error_text = Some(format!("job {}: {}", plan.job.name, self.left_behind(plan, live)));
             }
             workers.push(result);
-            for note in own {
-                // Clones say the same thing once.
-                if !notes.contains(&note) {
-                    notes.push(note);
-                }
-            }
+            notes.extend(own.into_iter().filter(|note| said.insert(note.clone())));
         }
         RunResult {
             format_version: FORMAT_VERSION,
@@ -523,6 +534,34 @@ impl<'a> Run<'a> {
             clock: clock.to_string(),
             clock_error_ns: error_ns,
         }
+    }
+}
+
+/// Keeps the coordinator from looking all the time where each end of a worker calls for a look, and a look at ten
+/// thousand of them takes long.
+#[derive(Default)]
+struct Pause {
+    until_ns: u64,
+    began_ns: u64,
+}
+
+impl Pause {
+    /// Rests, four times as long as what was done since the last rest took, and begins again. Waiting does not count.
+    fn rest(&mut self) {
+        /// A shorter rest is not worth a system call.
+        const LEAST_NS: u64 = 100_000;
+        let now_ns = monotonic_ns();
+        let left_ns = self.until_ns.saturating_sub(now_ns);
+        if left_ns >= LEAST_NS {
+            std::thread::sleep(Duration::from_nanos(left_ns));
+        }
+        self.began_ns = monotonic_ns();
+    }
+
+    /// A look is done.
+    fn done(&mut self) {
+        let now_ns = monotonic_ns();
+        self.until_ns = now_ns + 4 * (now_ns - self.began_ns);
     }
 }
 

@@ -3,7 +3,7 @@
 //! There is no thread for it: whichever worker of the group comes first to a moment at which something is to be
 //! decided does it for all. So it happens in virtual time too, and at the same moment in every run.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,21 +31,17 @@ impl Group {
         lives: &[Arc<Live>],
         notify: impl Fn() + Send + Sync + Copy + 'static,
     ) -> Vec<Option<Arc<Group>>> {
-        let mut groups: Vec<Option<Arc<Group>>> = Vec::with_capacity(lives.len());
-        for (index, worker) in plan.workers.iter().enumerate() {
-            let joins = |other: &usize| {
-                let other = &plan.workers[*other];
-                worker.job.reporting.group && other.job.reporting.group && other.group == worker.group
-            };
-            if let Some(first) = (0..index).find(joins) {
-                groups.push(groups[first].clone());
-                continue;
-            }
-            let members: Vec<usize> = (index..lives.len()).filter(|other| *other == index || joins(other)).collect();
+        // The members of each reporting group; a worker that is judged alone is in none.
+        let mut together: HashMap<u32, Vec<usize>> = HashMap::new();
+        let joins = |index: usize| plan.workers[index].job.reporting.group;
+        for index in (0..lives.len()).filter(|&index| joins(index)) {
+            together.entry(plan.workers[index].group).or_default().push(index);
+        }
+        let make = |members: &[usize]| {
             let jobs = || members.iter().map(|&member| &*plan.workers[member].job);
             let ramp_bytes = jobs().map(|job| job.ramp_bytes).max().unwrap_or(0);
             let steady = jobs().find(|job| job.steady.duration_ns > 0).map(Steady::new);
-            groups.push((ramp_bytes > 0 || steady.is_some()).then(|| {
+            (ramp_bytes > 0 || steady.is_some()).then(|| {
                 Arc::new(Group {
                     members: members.iter().map(|&member| Arc::clone(&lives[member])).collect(),
                     ramp_bytes,
@@ -53,7 +49,12 @@ impl Group {
                     steady,
                     notify: Box::new(notify),
                 })
-            }));
+            })
+        };
+        let mut groups: Vec<_> = (0..lives.len()).map(|index| if joins(index) { None } else { make(&[index]) }).collect();
+        for members in together.values() {
+            let group = make(members);
+            members.iter().for_each(|&member| groups[member].clone_from(&group));
         }
         groups
     }

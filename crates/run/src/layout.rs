@@ -5,7 +5,8 @@ use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use iostrata_device::{Guard, OpenHow, SyncKind};
 use iostrata_engine::EngineSpec;
@@ -27,13 +28,21 @@ const UNSYNCED_CHUNKS: usize = 8;
 
 /// What a worker's layout has to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LayoutNeed {
-    /// Positions of the files in the worker's plan.
-    pub files: Vec<usize>,
+struct LayoutNeed {
+    files: Vec<Wanted>,
     /// Bytes that these files will have together.
-    pub total_bytes: u64,
+    total_bytes: u64,
     /// Bytes to be written.
-    pub fill_bytes: u64,
+    fill_bytes: u64,
+}
+
+/// A file that is missing or short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Wanted {
+    /// Its position in the worker's plan.
+    index: u32,
+    /// Whether it is there.
+    exists: bool,
 }
 
 /// Whether the job's files must hold data before it starts (else a write creates it).
@@ -42,20 +51,20 @@ pub(crate) fn needs_data(job: &Job, engine: &EngineSpec) -> bool {
 }
 
 /// What is to be done for a worker, by what is on disk now. Files that exist in full, devices and engines without
-/// files need nothing.
-pub(crate) fn layout_need(plan: &WorkerPlan) -> LayoutNeed {
+/// files need nothing. A raised `stop` ends it.
+fn layout_need(plan: &WorkerPlan, stop: &AtomicBool) -> LayoutNeed {
     let mut need = LayoutNeed::default();
-    if plan.engine.caps.diskless || plan.job.create_on_open {
-        return need;
-    }
     for (index, planned) in plan.files.iter().enumerate() {
+        if stop.load(Relaxed) {
+            break;
+        }
         let existing = file::facts_at(&planned.path).ok();
         if existing.as_ref().is_some_and(|facts| facts.kind != Kind::Regular) {
             continue;
         }
-        let existing_bytes = existing.map_or(0, |facts| facts.size_bytes);
+        let existing_bytes = existing.as_ref().map_or(0, |facts| facts.size_bytes);
         if existing_bytes < planned.file_bytes {
-            need.files.push(index);
+            need.files.push(Wanted { index: index as u32, exists: existing.is_some() });
             need.total_bytes += planned.file_bytes;
             if needs_data(&plan.job, plan.engine) {
                 need.fill_bytes += planned.file_bytes - existing_bytes;
@@ -65,62 +74,157 @@ pub(crate) fn layout_need(plan: &WorkerPlan) -> LayoutNeed {
     need
 }
 
-/// A layout that goes on in a thread of its own; the coordinator watches it, and can leave it behind.
+/// What a layout tells while it goes on.
+pub(crate) enum Made {
+    /// A worker's files are made now.
+    Begins {
+        /// Its position in the plan.
+        worker: usize,
+        /// How many files.
+        files: usize,
+        /// Their sizes together.
+        total_bytes: u64,
+        /// A folder that is missing and will be made.
+        folder: Option<String>,
+    },
+    /// A worker's files could not be made; that of others goes on.
+    Failed {
+        /// Its position in the plan.
+        worker: usize,
+        /// Why.
+        error: RunError,
+    },
+    /// It is done, or was stopped.
+    All,
+}
+
+/// How far the files of a worker are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Laid {
+    /// Files made.
+    pub files: u64,
+    /// Files to be made.
+    pub files_in_all: u64,
+    /// Bytes written.
+    pub bytes: u64,
+    /// Bytes to be written; 0 if the files hold no data.
+    pub bytes_in_all: u64,
+}
+
+/// [`Laid`], while it goes on.
 #[derive(Default)]
+struct LiveLaid {
+    files: AtomicU64,
+    files_in_all: AtomicU64,
+    bytes: AtomicU64,
+    bytes_in_all: AtomicU64,
+}
+
+/// The layout of all workers, in a thread of its own; the coordinator watches it, and can leave it behind.
 pub(crate) struct Making {
-    /// Bytes written so far.
-    pub(crate) filled_bytes: AtomicU64,
     /// Ends it early. Nothing half-made is left then: a new file is removed, one that was there before gets its old
     /// length back.
-    pub(crate) stop: AtomicBool,
-    /// There once it has ended.
-    outcome: Mutex<Option<Result<(), RunError>>>,
+    pub(crate) stop: Arc<AtomicBool>,
+    so_far: Arc<LiveLaid>,
+    told: Receiver<Made>,
 }
 
 impl Making {
-    /// Starts the thread; `notify` is called when it has ended.
+    /// Starts the thread; `notify` is called whenever there is something to be told.
     pub(crate) fn begin(
-        plan: WorkerPlan,
-        need: LayoutNeed,
+        workers: &[Arc<WorkerPlan>],
         guard: Arc<Guard>,
         notify: impl Fn() + Send + 'static,
-    ) -> std::io::Result<Arc<Making>> {
-        let making = Arc::new(Making::default());
-        let maker = Arc::clone(&making);
+    ) -> std::io::Result<Making> {
+        let (tell, told) = channel();
+        let making = Making { stop: Arc::default(), so_far: Arc::default(), told };
+        let makes = |plan: &WorkerPlan| !plan.engine.caps.diskless && !plan.job.create_on_open && !plan.files.is_empty();
+        let workers: Vec<_> =
+            workers.iter().enumerate().filter(|(_, plan)| makes(plan)).map(|(at, plan)| (at, Arc::clone(plan))).collect();
+        if workers.is_empty() {
+            return Ok(making);
+        }
+        let (stop, so_far) = (Arc::clone(&making.stop), Arc::clone(&making.so_far));
         let work = move || {
             signals::block_in_this_thread();
-            let made =
-                catch_unwind(AssertUnwindSafe(|| lay_out(&plan, &need, &guard, &maker.filled_bytes, &maker.stop)));
-            let made = made.unwrap_or_else(|_| {
-                let text = "a fault in iostrata itself ended the layout; please report it";
-                Err(RunError::job_errno(&plan.job, libc::EFAULT, text.into()))
-            });
-            *maker.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
-            notify();
+            // The coordinator may have left it behind.
+            let say = |made: Made| {
+                let _ = tell.send(made);
+                notify();
+            };
+            for (worker, plan) in workers {
+                if stop.load(Relaxed) {
+                    break;
+                }
+                let made = catch_unwind(AssertUnwindSafe(|| lay_out(worker, &plan, &guard, &so_far, &stop, &say)));
+                let made = made.unwrap_or_else(|_| {
+                    let text = "a fault in iostrata itself ended the layout; please report it";
+                    Err(RunError::job_errno(&plan.job, libc::EFAULT, text.into()))
+                });
+                if let Err(error) = made {
+                    say(Made::Failed { worker, error });
+                }
+            }
+            say(Made::All);
         };
         std::thread::Builder::new().name("layout".into()).spawn(work)?;
         Ok(making)
     }
 
-    /// How it ended; `None` while it goes on.
-    pub(crate) fn outcome(&self) -> Option<Result<(), RunError>> {
-        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// What has not been heard yet, if there is anything.
+    pub(crate) fn told(&self) -> Option<Made> {
+        match self.told.try_recv() {
+            Ok(made) => Some(made),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Made::All),
+        }
+    }
+
+    /// How far the files of the current worker are.
+    pub(crate) fn so_far(&self) -> Laid {
+        let LiveLaid { files, files_in_all, bytes, bytes_in_all } = &*self.so_far;
+        let [files, files_in_all, bytes, bytes_in_all] =
+            [files, files_in_all, bytes, bytes_in_all].map(|count| count.load(Relaxed));
+        Laid { files, files_in_all, bytes, bytes_in_all }
     }
 }
 
 fn lay_out(
+    worker: usize,
     plan: &WorkerPlan,
-    need: &LayoutNeed,
     guard: &Guard,
-    filled_bytes: &AtomicU64,
+    so_far: &LiveLaid,
     stop: &AtomicBool,
+    say: &dyn Fn(Made),
 ) -> Result<(), RunError> {
-    for &index in &need.files {
-        let planned = &plan.files[index];
+    let need = layout_need(plan, stop);
+    if need.files.is_empty() {
+        return Ok(());
+    }
+    let (files, total_bytes) = (need.files.len(), need.total_bytes);
+    so_far.files.store(0, Relaxed);
+    so_far.bytes.store(0, Relaxed);
+    so_far.files_in_all.store(files as u64, Relaxed);
+    so_far.bytes_in_all.store(need.fill_bytes, Relaxed);
+    let folder = missing_folder(plan, &need).map(|folder| folder.display().to_string());
+    say(Made::Begins { worker, files, total_bytes, folder });
+    let mut folder = None;
+    for &wanted in &need.files {
+        let planned = &plan.files[wanted.index as usize];
         if stop.load(Relaxed) {
-            return Ok(());
+            break;
         }
-        lay_out_file(plan, planned, guard, filled_bytes, stop)?;
+        if !wanted.exists && !plan.job.allow_create {
+            let path = planned.path.display();
+            let text = format!("{path} does not exist, and allow_file_create=0 forbids to create it");
+            return Err(RunError::job_errno(&plan.job, libc::ENOENT, text));
+        }
+        // Files of one folder mostly follow each other.
+        if folder.replace(planned.path.parent()) != Some(planned.path.parent()) {
+            make_parents(&plan.job, &planned.path)?;
+        }
+        lay_out_file(plan, planned, wanted.exists, guard, &so_far.bytes, stop)?;
+        so_far.files.fetch_add(1, Relaxed);
     }
     Ok(())
 }
@@ -128,27 +232,18 @@ fn lay_out(
 fn lay_out_file(
     plan: &WorkerPlan,
     planned: &FilePlan,
+    exists: bool,
     guard: &Guard,
     filled_bytes: &AtomicU64,
     stop: &AtomicBool,
 ) -> Result<(), RunError> {
-    let job = &plan.job;
-    let path = &planned.path;
-    let old_bytes = file::facts_at(path).map_or(None, |facts| Some(facts.size_bytes));
-    if old_bytes.is_none() && !job.allow_create {
-        let text = format!("{} does not exist, and allow_file_create=0 forbids to create it", path.display());
-        return Err(RunError::job_errno(job, libc::ENOENT, text));
-    }
-    make_parents(job, path)?;
+    let (job, path) = (&plan.job, &planned.path);
     let how = OpenHow { read: false, write: true, create: true, direct: false, sync: SyncKind::None, mode: 0o644 };
     let target = guard.open(path, &how).map_err(|error| RunError::job_errno(job, error.errno(), error.to_string()))?;
-    let old_length = old_bytes.unwrap_or(0);
-    let made = make(plan, planned, &target.fd, old_length, filled_bytes, stop);
+    let old_bytes = target.facts.size_bytes;
+    let made = make(plan, planned, &target.fd, old_bytes.min(planned.file_bytes), filled_bytes, stop);
     if made.is_err() || stop.load(Relaxed) {
-        let undone = match old_bytes {
-            None => file::unlink(path),
-            Some(length) => file::truncate(&target.fd, length),
-        };
+        let undone = if exists { file::truncate(&target.fd, old_bytes) } else { file::unlink(path) };
         if made.is_ok() {
             undone.map_err(|error| RunError::system(job, Some(path), "undoing the layout of", &error))?;
         }
@@ -157,16 +252,16 @@ fn lay_out_file(
 }
 
 /// The first folder that this layout will make.
-pub(crate) fn missing_folder<'a>(plan: &'a WorkerPlan, need: &LayoutNeed) -> Option<&'a Path> {
+fn missing_folder<'a>(plan: &'a WorkerPlan, need: &LayoutNeed) -> Option<&'a Path> {
     let mut last = None;
-    let folders = need.files.iter().filter_map(|&index| plan.files[index].path.parent());
+    let folders = need.files.iter().filter_map(|wanted| plan.files[wanted.index as usize].path.parent());
     // Files of one folder mostly follow each other: one look for all of them.
     let mut folders = folders.filter(|folder| !folder.as_os_str().is_empty() && last.replace(*folder) != Some(*folder));
     folders.find(|folder| !folder.exists())
 }
 
 /// fio makes missing folders of a file's name, for their owner only.
-pub(crate) fn make_parents(job: &Job, path: &Path) -> Result<(), RunError> {
+fn make_parents(job: &Job, path: &Path) -> Result<(), RunError> {
     let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists()) else {
         return Ok(());
     };

@@ -36,6 +36,7 @@ pub use attend::Trigger;
 pub use collect::{facts, workload_name};
 pub use error::{Refused, RunError};
 pub use execute::{Context, Event, Sink, execute, refuse};
+pub use layout::Laid;
 pub use live::{Ending, State};
 pub use plan::{FilePlan, Plan, WorkerPlan, file_names, plan};
 pub use progress::Progress;

@@ -71,7 +71,7 @@ impl WorkerPlan {
 #[derive(Clone, Default)]
 pub struct Plan {
     /// Workers by thread number.
-    pub workers: Vec<WorkerPlan>,
+    pub workers: Vec<Arc<WorkerPlan>>,
     /// Whether time is virtual (all workers drive the `sim` engine).
     pub virtual_time: bool,
 }
@@ -132,7 +132,7 @@ pub fn plan(
                 Err(error) => (Regions::default(), Some(error)),
             };
             made.note(&job, engine, &regions.files);
-            plan.workers.push(WorkerPlan {
+            plan.workers.push(Arc::new(WorkerPlan {
                 engine,
                 job_index: index as u32,
                 clone,
@@ -145,7 +145,7 @@ pub fn plan(
                 seed,
                 job: Arc::clone(&job),
                 fault,
-            });
+            }));
         }
         errors.extend(refusal);
     }

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use crate::layout::Laid;
 use crate::live::{Live, State};
 use crate::plan::{Plan, WorkerPlan};
 
 /// One moment of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
-    /// Bytes written and to be written, while files are laid out.
-    pub layout: Option<(u64, u64)>,
+    /// How far the files are made, while they are laid out.
+    pub layout: Option<Laid>,
     /// Workers that are not done.
     pub running: u32,
     /// Files open.
@@ -30,8 +31,8 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn of_layout(filled_bytes: u64, total_bytes: u64) -> Self {
-        Progress { layout: Some((filled_bytes, total_bytes)), ..Progress::default() }
+    pub(crate) fn of_layout(laid: Laid) -> Self {
+        Progress { layout: Some(laid), ..Progress::default() }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a plan alone says about its numbers, before anything is measured.
 
+use std::sync::Arc;
+
 use iostrata_result::Note;
 
 use crate::plan::{Plan, WorkerPlan};
@@ -7,7 +9,7 @@ use crate::plan::{Plan, WorkerPlan};
 /// All remarks on a plan.
 pub(crate) fn remarks(plan: &Plan) -> Vec<Note> {
     let mut notes = merged(plan);
-    notes.extend(plan.workers.iter().filter(|worker| worker.clone == 0).filter_map(buffered_queue));
+    notes.extend(plan.workers.iter().filter(|worker| worker.clone == 0).filter_map(|worker| buffered_queue(worker)));
     notes
 }
 
@@ -17,13 +19,17 @@ fn note(code: &str, worker: Option<&WorkerPlan>, text: String) -> Note {
 
 /// Jobs of different names that a report shows as one.
 fn merged(plan: &Plan) -> Vec<Note> {
-    let joins = |before: &WorkerPlan, next: &WorkerPlan| next.job.reporting.group && next.group == before.group;
+    /// A note lists no more names than this.
+    const MOST_NAMES: usize = 20;
+    let joins = |before: &Arc<WorkerPlan>, next: &Arc<WorkerPlan>| next.job.reporting.group && next.group == before.group;
     let mut notes = Vec::new();
     for members in plan.workers.chunk_by(joins) {
         let mut names: Vec<&str> = members.iter().map(|worker| worker.job.name.as_str()).collect();
         names.dedup();
         if let [first, _, ..] = names[..] {
-            let list = names.join(", ");
+            let more = names.len().saturating_sub(MOST_NAMES);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let list = names[..names.len().min(MOST_NAMES)].join(", ") + &more;
             let text = format!("the jobs {list} are of one group and reported as one, under the name {first}");
             notes.push(note("jobs-merged", None, text));
         }

@@ -21,3 +21,12 @@ pub(super) fn open_files_ceiling(hard: Option<u64>) -> Option<u64> {
     const OPEN_MAX: u64 = 10_240;
     Some(hard.map_or(OPEN_MAX, |hard| hard.min(OPEN_MAX)))
 }
+
+pub(super) fn open_files() -> u64 {
+    std::fs::read_dir("/dev/fd").map_or(0, |entries| (entries.count() as u64).saturating_sub(1))
+}
+
+/// The system does not tell how many threads it has.
+pub(super) fn thread_ceilings() -> Vec<super::Ceiling> {
+    Vec::new()
+}

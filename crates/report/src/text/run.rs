@@ -1,5 +1,7 @@
 //! What stands after the jobs: groups, disks, and what a reader should know.
 
+use std::collections::HashMap;
+
 use super::errors::one_line;
 use super::job::style;
 use crate::number::Style;
@@ -15,9 +17,12 @@ pub(crate) const WARNING: &str = "warning";
 /// `Run status group 0 (all jobs):` for each group.
 pub(super) fn groups(reports: &[Report<'_>]) -> String {
     let mut text = String::new();
+    let mut firsts: HashMap<u32, &Report<'_>> = HashMap::new();
+    for report in reports {
+        firsts.entry(report.group).or_insert(report);
+    }
     for group in derive::groups(reports) {
-        let first = reports.iter().find(|report| report.group == group.group);
-        let style = first.map(|report| style(&report.job.reporting)).unwrap_or_default();
+        let style = firsts.get(&group.group).map(|report| style(&report.job.reporting)).unwrap_or_default();
         text += &format!("\nRun status group {} (all jobs):\n", group.group);
         text.extend(group.rows.iter().filter(|row| row.bytes > 0).map(|row| group_row(row, style)));
     }

@@ -38,17 +38,16 @@ pub struct GroupRow {
 
 /// The groups of all entries, ascending. One without any I/O has no rows.
 pub fn groups(reports: &[Report<'_>]) -> Vec<GroupSummary> {
-    let mut numbers: Vec<u32> = reports.iter().map(|report| report.group).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    let mut groups = Vec::with_capacity(numbers.len());
-    for number in numbers {
-        let members = || reports.iter().filter(move |report| report.group == number);
+    let mut ascending: Vec<&Report<'_>> = reports.iter().collect();
+    ascending.sort_by_key(|report| report.group);
+    let mut groups = Vec::new();
+    for of_group in ascending.chunk_by(|left, right| left.group == right.group) {
+        let members = || of_group.iter().copied();
         let kinds = [Kind::Read, Kind::Write, Kind::Trim, Kind::Mixed];
         let rows = kinds.into_iter().filter_map(|kind| row(kind, members())).collect();
         let bases = members().next().map(|report| (report.job.reporting.kb_base, report.job.reporting.unit_base));
         let (kb_base, unit_base) = bases.unwrap_or((1024, 0));
-        groups.push(GroupSummary { group: number, kb_base, unit_base, rows });
+        groups.push(GroupSummary { group: of_group[0].group, kb_base, unit_base, rows });
     }
     groups
 }
@@ -80,7 +79,8 @@ fn row<'a>(kind: Kind, members: impl Iterator<Item = &'a Report<'a>> + Clone) ->
 pub(super) fn set_shares(reports: &mut [Report<'_>]) {
     let groups = groups(reports);
     for report in reports {
-        let Some(group) = groups.iter().find(|group| group.group == report.group) else { continue };
+        let Ok(at) = groups.binary_search_by_key(&report.group, |group| group.group) else { continue };
+        let group = &groups[at];
         for direction in &mut report.directions {
             let row = group.rows.iter().find(|row| row.kind == direction.kind);
             direction.set_share(row.map_or(0, |row| row.bw_bytes));

@@ -41,7 +41,7 @@ pub(crate) fn reads_back(job: &Job) -> bool {
 type Region = (u64, u64, usize);
 
 /// Sets [`WorkerPlan::shares_blocks`]: workers of one stage that write the same bytes of a file.
-pub(crate) fn find_shared_blocks(workers: &mut [WorkerPlan]) {
+pub(crate) fn find_shared_blocks(workers: &mut [Arc<WorkerPlan>]) {
     if !workers.iter().any(|worker| worker.job.verify.on()) {
         return;
     }
@@ -57,7 +57,7 @@ pub(crate) fn find_shared_blocks(workers: &mut [WorkerPlan]) {
     }
     let sharing: BTreeSet<usize> = writers.values_mut().flat_map(|regions| overlapping(regions)).collect();
     for index in sharing {
-        workers[index].shares_blocks = true;
+        Arc::make_mut(&mut workers[index]).shares_blocks = true;
     }
 }
 

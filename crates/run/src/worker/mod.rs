@@ -45,7 +45,7 @@ use crate::buffers::{BufferFacts, BufferMaker};
 use crate::clock::{Clock, RealClock, VirtualClock};
 use crate::error::RunError;
 use crate::flow::FlowShare;
-use crate::gate::Gate;
+use crate::gate::Place;
 use crate::generate::random::derive;
 use crate::generate::{Direction, FileChoice, Mix, OffsetSpec, Offsets, Streams};
 use crate::group::Group;
@@ -78,12 +78,13 @@ pub(crate) enum Time {
 
 /// Everything a worker is born with.
 pub(crate) struct Birth {
-    pub(crate) plan: WorkerPlan,
+    pub(crate) plan: Arc<WorkerPlan>,
     pub(crate) live: Arc<Live>,
     /// Those that it decides some things together with.
     pub(crate) group: Option<Arc<Group>>,
     pub(crate) guard: Arc<Guard>,
-    pub(crate) gate: Arc<Gate>,
+    /// Where it waits for the others; dropped, with the rest, when it has ended.
+    pub(crate) place: Place,
     pub(crate) time: Time,
     pub(crate) logs: Option<LogSender>,
     /// Its share of a flow, if it is in one.
@@ -94,8 +95,6 @@ pub(crate) struct Birth {
     pub(crate) zones: Arc<ZoneTables>,
     /// Where files that accompany a run go.
     pub(crate) aux_folder: Arc<Path>,
-    /// Called when the worker is ready to start, and when it has ended.
-    pub(crate) notify: Box<dyn Fn() + Send>,
 }
 
 /// Starts the worker's thread. It is detached: the coordinator watches `live`, and can report without it.
@@ -132,7 +131,7 @@ fn live_and_end(birth: Birth) {
     *live.ending.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(ending);
     live.open_files.store(0, Relaxed);
     live.set_state(state);
-    (birth.notify)();
+    drop(birth);
 }
 
 fn panic_error(plan: &WorkerPlan, panic: &(dyn Any + Send)) -> RunError {
@@ -192,8 +191,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     drop(config);
     let zones = Zoning::of(plan, &birth.zones, |file| open_files.duplicate(file))?;
     live.set_state(State::Ready);
-    (birth.notify)();
-    if !birth.gate.wait(&live.stop) {
+    if !birth.place.wait(&live.stop) {
         return Ok(());
     }
     delay_start(plan, clock, live, &streams);
