@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// An update is a load, an addition and a store, not an atomic read-modify-write: a second writer would lose counts.
 /// Reads are never torn, but two cells read one after the other may be of different moments; where that matters the
 /// writer brackets its updates with a [`SeqLock`](crate::SeqLock).
-#[derive(Debug, Default)]
+#[derive(Debug, Default, bytemuck::Zeroable)]
+#[repr(transparent)]
 pub struct LiveCounter(AtomicU64);
 
 impl LiveCounter {
