@@ -17,14 +17,14 @@ use crate::signature::{FileMedium, signatures};
 use crate::tree::{Behind, Tree};
 
 /// A file or device a job is about to use.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target<'a> {
     /// As the job names it.
-    pub path: PathBuf,
+    pub path: &'a Path,
     /// Whether the job can destroy what is there: write, trim, pass-through.
     pub destructive: bool,
     /// The job's name.
-    pub job: String,
+    pub job: &'a str,
 }
 
 /// A target that this run must not use. Its `Display` is a whole sentence with the remedy.
@@ -91,7 +91,7 @@ impl Guard {
     /// # Errors
     /// All targets that must not be used, each path once.
     pub fn admit(
-        targets: &[Target],
+        targets: &[Target<'_>],
         allow_destroy: &[String],
         allow_mounted_write: bool,
     ) -> Result<Self, Vec<Refusal>> {
@@ -100,8 +100,8 @@ impl Guard {
         let mut admission = Admission::new(&host, allowed);
         let mut seen = HashSet::new();
         for target in targets {
-            if seen.insert((&target.path, target.destructive)) {
-                admission.look_at(target);
+            if seen.insert((target.path, target.destructive)) {
+                admission.look_at(*target);
             }
         }
         admission.decide()
@@ -156,7 +156,7 @@ impl Guard {
 /// A device that is to be written.
 struct Subject<'a> {
     /// The first target that leads to it.
-    target: &'a Target,
+    target: Target<'a>,
     /// A block device node of it.
     node: PathBuf,
 }
@@ -185,8 +185,8 @@ impl<'a> Admission<'a> {
         Self { host, allowed, tree: None, loops: None, subjects: BTreeMap::new(), refusals: Vec::new(), guard }
     }
 
-    fn refuse(&mut self, target: &Target, reason: String, remedy: Option<String>) {
-        self.refusals.push(Refusal { path: target.path.clone(), job: target.job.clone(), reason, remedy });
+    fn refuse(&mut self, target: Target<'_>, reason: String, remedy: Option<String>) {
+        self.refusals.push(Refusal { path: target.path.to_path_buf(), job: target.job.to_owned(), reason, remedy });
     }
 
     /// The tree of disks. Where the system tells none (a container without `/sys`), the kernel's claim and the
@@ -196,9 +196,9 @@ impl<'a> Admission<'a> {
     }
 
     /// What kind of thing a target is; devices to be written are only noted down.
-    fn look_at(&mut self, target: &'a Target) {
+    fn look_at(&mut self, target: Target<'a>) {
         // A target that cannot be looked at cannot be opened either; opening it says why.
-        match node::locate(&target.path, &self.guard.last_folder) {
+        match node::locate(target.path, &self.guard.last_folder) {
             Ok(Place::Missing { path, number, .. }) if node::among_devices(&path, number) => {
                 self.refuse(target, under_dev(&path), None);
             }
@@ -207,17 +207,17 @@ impl<'a> Admission<'a> {
             }
             Ok(Place::Node { kind: Kind::Block, path, number }) if target.destructive => {
                 self.guard.writable.insert((NodeClass::Block, number));
-                self.subjects.entry(number).or_insert(Subject { target, node: path });
+                self.subjects.entry(number).or_insert_with(|| Subject { target, node: node::without_links(path) });
             }
             Ok(Place::Node { kind: Kind::Char, number, .. }) if target.destructive => {
                 self.look_at_char(target, number);
             }
-            Ok(Place::Node { kind: Kind::Regular, path, .. }) if target.destructive => self.note_loop(&path),
+            Ok(Place::Node { kind: Kind::Regular, path, .. }) if target.destructive => self.note_loop(path),
             Ok(_) | Err(_) => {}
         }
     }
 
-    fn look_at_char(&mut self, target: &'a Target, number: DeviceNumber) {
+    fn look_at_char(&mut self, target: Target<'a>, number: DeviceNumber) {
         let host = self.host;
         let tree = self.tree();
         match host.behind(tree, number) {
@@ -237,9 +237,13 @@ impl<'a> Admission<'a> {
         self.guard.writable.insert((NodeClass::Char, number));
     }
 
-    fn note_loop(&mut self, file: &Path) {
+    fn note_loop(&mut self, file: PathBuf) {
         let loops = self.loops.get_or_insert_with(|| self.host.loop_files());
-        for (name, _) in loops.iter().filter(|(_, behind)| behind == file) {
+        if loops.is_empty() {
+            return;
+        }
+        let file = node::without_links(file);
+        for (name, _) in loops.iter().filter(|(_, behind)| *behind == file) {
             self.guard.notes.push(format!("{} is also what {name} reads and writes", file.display()));
         }
     }

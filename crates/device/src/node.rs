@@ -11,7 +11,7 @@ use iostrata_os::file::{DeviceNumber, Facts, Kind, facts_at};
 pub(crate) enum Place {
     /// Something is there.
     Node {
-        /// Its path without links.
+        /// Its path; links may be in it.
         path: PathBuf,
         /// What it is.
         kind: Kind,
@@ -44,8 +44,6 @@ pub(crate) fn locate(path: &Path, last: &LastFolder) -> io::Result<Place> {
     for _ in 0..MAX_LINKS {
         match facts_at(&path) {
             Ok(facts) => {
-                // `/dev/stdout` and its like can be statted where they cannot be named.
-                let path = without_links(&path, last).unwrap_or(path);
                 return Ok(Place::Node { path, kind: facts.kind, number: facts.device });
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => match std::fs::read_link(&path) {
@@ -59,12 +57,9 @@ pub(crate) fn locate(path: &Path, last: &LastFolder) -> io::Result<Place> {
 }
 
 /// The path without links of something that exists.
-fn without_links(path: &Path, last: &LastFolder) -> io::Result<PathBuf> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return std::fs::canonicalize(path) };
-    if std::fs::symlink_metadata(path)?.is_symlink() {
-        return std::fs::canonicalize(path);
-    }
-    Ok(last.find(folder)?.real.join(name))
+pub(crate) fn without_links(path: PathBuf) -> PathBuf {
+    // `/dev/stdout` and its like can be statted where they cannot be named.
+    std::fs::canonicalize(&path).unwrap_or(path)
 }
 
 /// The place of a file that does not exist: the nearest existing folder, without links, and the names below it.
@@ -139,13 +134,17 @@ mod tests {
         symlink("sub/b", dir.path().join("a")).unwrap();
         std::fs::create_dir(dir.path().join("sub")).unwrap();
         symlink(real.join("end"), dir.path().join("sub/b")).unwrap();
-        let Place::Missing { path, folder, .. } = locate(&dir.path().join("a"), &LastFolder::default()).unwrap() else { panic!("exists") };
+        let Place::Missing { path, folder, .. } = locate(&dir.path().join("a"), &LastFolder::default()).unwrap() else {
+            panic!("exists")
+        };
         assert_eq!((path, folder), (real.join("end"), real));
     }
 
     #[test]
     fn missing_folders_are_kept_in_the_path() {
-        let Place::Missing { path, folder, .. } = locate(Path::new("/dev/no-such-bus/ns1"), &LastFolder::default()).unwrap() else {
+        let Place::Missing { path, folder, .. } =
+            locate(Path::new("/dev/no-such-bus/ns1"), &LastFolder::default()).unwrap()
+        else {
             panic!("exists")
         };
         assert_eq!((path.as_path(), folder.as_path()), (Path::new("/dev/no-such-bus/ns1"), Path::new("/dev")));
@@ -162,7 +161,9 @@ mod tests {
 
     #[test]
     fn devices_have_their_own_number() {
-        let Place::Node { kind, .. } = locate(Path::new("/dev/null"), &LastFolder::default()).unwrap() else { panic!("no /dev/null") };
+        let Place::Node { kind, .. } = locate(Path::new("/dev/null"), &LastFolder::default()).unwrap() else {
+            panic!("no /dev/null")
+        };
         assert_eq!(kind, Kind::Char);
     }
 }

@@ -363,7 +363,8 @@ impl<'a> Run<'a> {
             aux_folder: Arc::clone(&self.context.aux_folder),
         };
         let worker = &self.plan.workers[index];
-        let begun = self.settings.apply(worker).and_then(|()| spawn(birth).map_err(|error| no_thread(&worker.job, &error)));
+        let begun =
+            self.settings.apply(worker).and_then(|()| spawn(birth).map_err(|error| no_thread(&worker.job, &error)));
         if let Err(error) = begun {
             self.fault(index, error);
             if let Time::Virtual(world) = &self.time {

@@ -51,7 +51,8 @@ impl Group {
                 })
             })
         };
-        let mut groups: Vec<_> = (0..lives.len()).map(|index| if joins(index) { None } else { make(&[index]) }).collect();
+        let mut groups: Vec<_> =
+            (0..lives.len()).map(|index| if joins(index) { None } else { make(&[index]) }).collect();
         for members in together.values() {
             let group = make(members);
             members.iter().for_each(|&member| groups[member].clone_from(&group));

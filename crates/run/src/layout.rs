@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use iostrata_device::{Guard, OpenHow, SyncKind};
@@ -138,9 +138,14 @@ impl Making {
     ) -> std::io::Result<Making> {
         let (tell, told) = channel();
         let making = Making { stop: Arc::default(), so_far: Arc::default(), told };
-        let makes = |plan: &WorkerPlan| !plan.engine.caps.diskless && !plan.job.create_on_open && !plan.files.is_empty();
-        let workers: Vec<_> =
-            workers.iter().enumerate().filter(|(_, plan)| makes(plan)).map(|(at, plan)| (at, Arc::clone(plan))).collect();
+        let makes =
+            |plan: &WorkerPlan| !plan.engine.caps.diskless && !plan.job.create_on_open && !plan.files.is_empty();
+        let workers: Vec<_> = workers
+            .iter()
+            .enumerate()
+            .filter(|(_, plan)| makes(plan))
+            .map(|(at, plan)| (at, Arc::clone(plan)))
+            .collect();
         if workers.is_empty() {
             return Ok(making);
         }

@@ -131,7 +131,10 @@ pub fn plan(
                 Ok(regions) => (regions, None),
                 Err(error) => (Regions::default(), Some(error)),
             };
-            made.note(&job, engine, &regions.files);
+            let last = index + 1 == jobs.len() && clone + 1 == job.clones;
+            if !last {
+                made.note(&job, engine, &regions.files);
+            }
             plan.workers.push(Arc::new(WorkerPlan {
                 engine,
                 job_index: index as u32,

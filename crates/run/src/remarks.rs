@@ -21,7 +21,8 @@ fn note(code: &str, worker: Option<&WorkerPlan>, text: String) -> Note {
 fn merged(plan: &Plan) -> Vec<Note> {
     /// A note lists no more names than this.
     const MOST_NAMES: usize = 20;
-    let joins = |before: &Arc<WorkerPlan>, next: &Arc<WorkerPlan>| next.job.reporting.group && next.group == before.group;
+    let joins =
+        |before: &Arc<WorkerPlan>, next: &Arc<WorkerPlan>| next.job.reporting.group && next.group == before.group;
     let mut notes = Vec::new();
     for members in plan.workers.chunk_by(joins) {
         let mut names: Vec<&str> = members.iter().map(|worker| worker.job.name.as_str()).collect();

@@ -9,11 +9,11 @@ use iostrata_device::{Guard, NodeKind, OpenHow, Refusal, Target};
 
 const MIB: u64 = 1 << 20;
 
-fn writes(path: &Path) -> Target {
-    Target { path: path.into(), destructive: true, job: "w".into() }
+fn writes(path: &Path) -> Target<'_> {
+    Target { path, destructive: true, job: "w" }
 }
 
-fn reads(path: &Path) -> Target {
+fn reads(path: &Path) -> Target<'_> {
     Target { destructive: false, ..writes(path) }
 }
 

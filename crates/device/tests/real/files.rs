@@ -9,8 +9,8 @@ use rustix::io::Errno;
 
 use crate::common::{has, must, skip};
 
-fn target(path: &Path, destructive: bool) -> Target {
-    Target { path: path.into(), destructive, job: "j".into() }
+fn target(path: &Path, destructive: bool) -> Target<'_> {
+    Target { path, destructive, job: "j" }
 }
 
 fn admit(path: &Path) -> Result<Guard, String> {

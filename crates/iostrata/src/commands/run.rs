@@ -293,15 +293,15 @@ fn admit(plan: &Plan, mut allow_destroy: Vec<String>) -> Result<Guard, Vec<RunEr
     if let Ok(list) = std::env::var("IOSTRATA_ALLOW_DESTROY") {
         allow_destroy.extend(list.split(',').map(str::to_string));
     }
-    let targets: Vec<Target> = plan
+    let targets: Vec<Target<'_>> = plan
         .workers
         .iter()
         .filter(|worker| !worker.engine.caps.diskless)
         .flat_map(|worker| {
             worker.files.iter().map(|file| Target {
-                path: file.path.clone(),
+                path: &file.path,
                 destructive: worker.job.workload.writes || worker.job.workload.trims,
-                job: worker.job.name.clone(),
+                job: &worker.job.name,
             })
         })
         .collect();

@@ -16,7 +16,7 @@ pub struct FileChoice {
     ios: u64,
     /// How many of them are left.
     left: u64,
-    /// The file picked last, as a position among those that are not done.
+    /// The place of the file picked last.
     position: usize,
 }
 
@@ -51,18 +51,18 @@ impl FileChoice {
         FileChoice { rule, ios, left: 0, position: 0 }
     }
 
-    /// Position of the next I/O's file among the `live` ones, of which there is at least one. Asked again before
+    /// The place of the next I/O's file, of `places`, of which there is at least one. Asked again before
     /// [`given`](Self::given), it says the same.
-    pub fn pick(&mut self, live: usize) -> usize {
+    pub fn pick(&mut self, places: usize) -> usize {
         if self.left == 0 {
             self.left = self.ios;
             match &mut self.rule {
                 Rule::InTurn => {}
-                Rule::Random(rng) => self.position = below(rng, live as u64) as usize,
+                Rule::Random(rng) => self.position = below(rng, places as u64) as usize,
                 Rule::Law(rng, law) => self.position = law.draw(rng, 0) as usize,
             }
         }
-        if self.position >= live {
+        if self.position >= places {
             self.position = 0;
         }
         self.position
@@ -76,9 +76,22 @@ impl FileChoice {
         }
     }
 
-    /// The file that was picked is done. Those after it move up.
+    /// The file that was picked is done.
     pub fn ended(&mut self) {
         self.left = 0;
+    }
+
+    /// There is no file any more at the place that was picked: the next one in turn, or another draw.
+    pub fn again(&mut self) {
+        self.left = 0;
+        if matches!(self.rule, Rule::InTurn) {
+            self.position += 1;
+        }
+    }
+
+    /// What was picked last is at another place now.
+    pub fn moved(&mut self, position: usize) {
+        self.position = position;
     }
 
     /// Whether a file that is done begins again instead of leaving the round.

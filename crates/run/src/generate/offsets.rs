@@ -125,11 +125,12 @@ pub struct Offsets {
     kind: Kind,
 }
 
+/// What is large has a place of its own: there may be a million files.
 #[derive(Debug)]
 enum Kind {
     Sequential(Sequential),
-    Permuted(Permuted),
-    Uniform(Uniform),
+    Permuted(Box<Permuted>),
+    Uniform(Box<Uniform>),
     Map(Box<Coverage>),
     Runs(Box<Runs>),
     Shaped(Box<Shaped>),
@@ -147,8 +148,8 @@ impl Offsets {
             return Offsets { kind: Kind::Sequential(Sequential::new(spec)) };
         }
         let kind = match spec.order() {
-            RandomOrder::Uniform => Kind::Uniform(Uniform::new(spec)),
-            RandomOrder::Permutation => Kind::Permuted(Permuted::new(spec)),
+            RandomOrder::Uniform => Kind::Uniform(Box::new(Uniform::new(spec))),
+            RandomOrder::Permutation => Kind::Permuted(Box::new(Permuted::new(spec))),
             RandomOrder::Map => Kind::Map(Box::new(Coverage::new(spec))),
         };
         match spec.modifier {

@@ -74,7 +74,7 @@ const AHEAD: usize = 64;
 pub(super) struct Feed {
     files: Vec<Offsets>,
     /// Files that are open and have blocks left in this pass.
-    live_files: Vec<FileId>,
+    live_files: Round,
     /// Those that are open.
     open: Range<usize>,
     choice: FileChoice,
@@ -102,6 +102,59 @@ pub(super) struct Feed {
     /// A request that its zone could not take yet.
     waiting: Option<(Direction, FileId, Block)>,
     zone_fault: Option<ZoneFault>,
+}
+
+/// The files of a round, in order. One that is done keeps its place until so many are done that closing the ranks is
+/// worth it: with a million files each cannot cost a look at all the others.
+struct Round {
+    /// [`GONE`] where one is done.
+    places: Vec<FileId>,
+    left: usize,
+}
+
+/// No file has this number.
+const GONE: FileId = FileId::MAX;
+
+impl Round {
+    fn of(files: Range<usize>) -> Self {
+        let mut round = Round { places: Vec::with_capacity(files.len()), left: 0 };
+        round.begin(files);
+        round
+    }
+
+    /// Begins anew with these.
+    fn begin(&mut self, files: Range<usize>) {
+        self.left = files.len();
+        self.places.clear();
+        self.places.extend(files.map(|file| file as FileId));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.left == 0
+    }
+
+    /// The next I/O's file, and its place. There must be one left.
+    fn pick(&mut self, choice: &mut FileChoice) -> (usize, FileId) {
+        loop {
+            let position = choice.pick(self.places.len());
+            match self.places[position] {
+                GONE => choice.again(),
+                file => return (position, file),
+            }
+        }
+    }
+
+    /// The file at this place, which was picked, is done.
+    fn remove(&mut self, position: usize, choice: &mut FileChoice) {
+        self.places[position] = GONE;
+        self.left -= 1;
+        choice.ended();
+        if self.left < self.places.len() / 2 {
+            let before = self.places[..position].iter().filter(|&&file| file != GONE).count();
+            self.places.retain(|&file| file != GONE);
+            choice.moved(before);
+        }
+    }
 }
 
 /// Where syncs go: before the next I/O once enough writes were issued and the last I/O was a write.
@@ -148,7 +201,7 @@ impl Feed {
         });
         Feed {
             plans_ahead: matches!(&files[..], [file] if !file.drawn_lengths()),
-            live_files: open.clone().map(|file| file as FileId).collect(),
+            live_files: Round::of(open.clone()),
             open,
             files,
             choice,
@@ -268,8 +321,7 @@ impl Feed {
 
     fn open_from(&mut self, first: usize) {
         self.open = first..first.saturating_add(self.limits.open_files).min(self.files.len());
-        self.live_files.clear();
-        self.live_files.extend(self.open.clone().map(|file| file as FileId));
+        self.live_files.begin(self.open.clone());
         self.choice.restart();
     }
 
@@ -360,8 +412,7 @@ impl Feed {
         // As in fio the last block may reach over io_size, and is drawn to fit what is left of size.
         let room = if self.limits.lengths_fit { self.bytes_left } else { u64::MAX };
         while !self.live_files.is_empty() {
-            let position = self.choice.pick(self.live_files.len());
-            let file = self.live_files[position];
+            let (position, file) = self.live_files.pick(&mut self.choice);
             let offsets = &mut self.files[file as usize];
             let mut block = offsets.next_within(direction, room);
             if block.is_none() && self.choice.revives() {
@@ -376,8 +427,7 @@ impl Feed {
                 return Ok(Some(planned(block, file, direction)));
             }
             self.dried = Some((file, direction));
-            self.live_files.remove(position);
-            self.choice.ended();
+            self.live_files.remove(position, &mut self.choice);
         }
         Ok(None)
     }
@@ -501,6 +551,29 @@ mod tests {
         assert!(!feed.next_files());
         assert!(feed.restart());
         assert_eq!((drain(&mut feed).0.len(), feed.open_files()), (4, 0..2));
+    }
+
+    #[test]
+    fn whoever_is_done_leaves_the_round_and_all_others_keep_their_turns() {
+        for (service, order) in [
+            (FileService::RoundRobin(1), [0, 1, 2, 3, 4, 5, 1, 3, 5, 1, 3, 5]),
+            (FileService::Sequential, [0, 1, 1, 1, 2, 3, 3, 3, 4, 5, 5, 5]),
+        ] {
+            let files: Vec<_> = (0..6).map(|number| file(if number % 2 == 0 { 1 } else { 3 })).collect();
+            let choice = FileChoice::new(service, files.len(), 1);
+            let mut feed = Feed::new(files, choice, Mix::new(100, 1), false, limits(u64::MAX));
+            let seen: Vec<u32> = (0..12).map(|_| feed.next(None).expect("a block").file).collect();
+            assert_eq!(seen, order, "{service:?}");
+            assert_eq!(feed.next(None), Err(Dry::Pass));
+        }
+        let choice = FileChoice::new(FileService::Random(1), 100, 1);
+        let mut feed =
+            Feed::new((0..100).map(|_| file(3)).collect(), choice, Mix::new(100, 1), false, limits(u64::MAX));
+        let mut counts = [0; 100];
+        while let Ok(io) = feed.next(None) {
+            counts[io.file as usize] += 1;
+        }
+        assert_eq!(counts, [3; 100]);
     }
 
     fn text(words: &str) -> Vec<String> {
