@@ -266,7 +266,7 @@ fn missing_folder<'a>(plan: &'a WorkerPlan, need: &LayoutNeed) -> Option<&'a Pat
 }
 
 /// fio makes missing folders of a file's name, for their owner only.
-fn make_parents(job: &Job, path: &Path) -> Result<(), RunError> {
+pub(crate) fn make_parents(job: &Job, path: &Path) -> Result<(), RunError> {
     let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists()) else {
         return Ok(());
     };
