@@ -2,6 +2,7 @@
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 use crate::arena::SlotArena;
 use crate::zoned_disk::ZonedDisk;
@@ -67,19 +68,6 @@ pub enum Deadline {
     Never,
 }
 
-/// The open files of one worker, in the order of their [`FileId`].
-///
-/// The descriptors stay open, and owned by the worker, for as long as the engine lives.
-#[derive(Clone, Debug, Default)]
-pub struct FileTable {
-    /// The descriptors; `-1` for a file that exists in name only (`null`, `sim`).
-    pub descriptors: Vec<RawFd>,
-    /// Whether they were opened with `O_DIRECT` (or its like).
-    pub direct: bool,
-    /// What a trim of them is.
-    pub trim: TrimMeans,
-}
-
 /// What [`Op::Trim`] does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TrimMeans {
@@ -90,6 +78,59 @@ pub enum TrimMeans {
     ResetZones,
     /// Nothing: the zones are a model in the program.
     Nothing,
+}
+
+/// The open files of one worker, by their [`FileId`]. Copies share their descriptors.
+///
+/// A descriptor stays open, and owned by the worker, for as long as a request of its file is in flight. All of them do
+/// for as long as the engine lives, unless they are [exchanged](FileTable::exchanges).
+#[derive(Clone, Debug, Default)]
+pub struct FileTable {
+    descriptors: Arc<[AtomicI32]>,
+    /// Whether they were opened with `O_DIRECT` (or its like).
+    pub direct: bool,
+    /// What a trim of them is.
+    pub trim: TrimMeans,
+    /// Not all can be open at a time: a file may be closed, and later be open behind another descriptor. What an engine
+    /// knows about a descriptor, such as its position, it must not rely on in the next request.
+    pub exchanges: bool,
+}
+
+impl FileTable {
+    /// The table of these descriptors; `-1` for a file that exists in name only (`null`, `sim`) or is not open.
+    pub fn new(descriptors: Vec<RawFd>, direct: bool) -> Self {
+        let descriptors = descriptors.into_iter().map(AtomicI32::new).collect();
+        FileTable { descriptors, direct, ..FileTable::default() }
+    }
+
+    /// How many files there are.
+    pub fn len(&self) -> usize {
+        self.descriptors.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.descriptors.is_empty()
+    }
+
+    /// The descriptor of a file; -1 (the kernel answers `EBADF`) where there is none.
+    #[inline]
+    pub fn descriptor(&self, file: FileId) -> RawFd {
+        self.descriptors.get(file as usize).map_or(-1, |descriptor| descriptor.load(Relaxed))
+    }
+
+    /// All of them.
+    pub fn descriptors(&self) -> impl Iterator<Item = RawFd> + '_ {
+        self.descriptors.iter().map(|descriptor| descriptor.load(Relaxed))
+    }
+
+    /// The file is open behind this descriptor from now on, or not at all (-1). No request of it is in flight. What
+    /// hands requests to another thread orders this before them.
+    pub fn set(&self, file: FileId, descriptor: RawFd) {
+        if let Some(place) = self.descriptors.get(file as usize) {
+            place.store(descriptor, Relaxed);
+        }
+    }
 }
 
 /// What an engine got from the system at [`Engine::attach`].
@@ -199,6 +240,8 @@ pub struct Caps {
     pub virtual_time: bool,
     /// The I/O is done by threads that the engine's library starts; their CPU time belongs to the job (`posixaio`).
     pub helper_threads: bool,
+    /// Descriptors that an instance keeps open for itself.
+    pub descriptors: u32,
 }
 
 impl Caps {
@@ -211,6 +254,7 @@ impl Caps {
         writes_to_read: false,
         virtual_time: false,
         helper_threads: false,
+        descriptors: 0,
     };
     /// What most engines are like that hold many requests in flight.
     pub const ASYNCHRONOUS: Caps = Caps { synchronous: false, ..Caps::SYNCHRONOUS };

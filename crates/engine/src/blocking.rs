@@ -10,7 +10,7 @@ use crate::arena::SlotArena;
 /// The descriptor of a file; -1 (the kernel answers `EBADF`) where there is none.
 #[inline]
 pub(crate) fn descriptor(files: &FileTable, file: FileId) -> RawFd {
-    files.descriptors.get(file as usize).copied().unwrap_or(-1)
+    files.descriptor(file)
 }
 
 /// The result of a request of `len` bytes that moved them all, within what a result can hold.

@@ -34,6 +34,7 @@ fn make(config: &EngineConfig) -> Result<Instance, EngineError> {
     Ok(Instance::Sync(Box::new(Mmap {
         habits,
         files: Vec::new(),
+        table: FileTable::default(),
         slots: None,
         direct: false,
         trim: TrimMeans::Discard,
@@ -52,6 +53,7 @@ struct Habits {
 struct Mmap {
     habits: Habits,
     files: Vec<Mapped>,
+    table: FileTable,
     slots: Option<Arc<SlotArena>>,
     /// Each write is followed by an msync of its pages.
     direct: bool,
@@ -80,7 +82,8 @@ struct Window {
 
 impl SyncOp for Mmap {
     fn attach(&mut self, files: &FileTable, slots: Arc<SlotArena>) -> Result<Granted, EngineError> {
-        self.files = files.descriptors.iter().map(|&fd| Mapped::new(fd)).collect();
+        self.files = files.descriptors().map(Mapped::new).collect();
+        self.table = files.clone();
         self.slots = Some(slots);
         self.direct = files.direct;
         self.trim = files.trim;
@@ -93,6 +96,9 @@ impl SyncOp for Mmap {
         let (Some(slots), Some(file)) = (&self.slots, self.files.get_mut(io.file as usize)) else {
             return -libc::EBADF;
         };
+        if self.table.exchanges {
+            *file = Mapped::new(self.table.descriptor(io.file));
+        }
         match io.op {
             Op::Read | Op::Write => {
                 file.transfer(io, slots, &mut self.habits, self.direct).unwrap_or_else(|errno| -errno)
@@ -265,8 +271,15 @@ mod tests {
         file.set_len(4 << 20).expect("size");
         let slots = SlotArena::new(1, 3 << 20, 4096).expect("map");
         let habits = Habits { advice: Some(Advice::Random), huge_pages: false, longest: 1 << 20 };
-        let mut engine = Mmap { habits, files: Vec::new(), slots: None, direct: false, trim: TrimMeans::Discard };
-        let table = FileTable { descriptors: vec![file.as_raw_fd()], ..FileTable::default() };
+        let mut engine = Mmap {
+            habits,
+            files: Vec::new(),
+            table: FileTable::default(),
+            slots: None,
+            direct: false,
+            trim: TrimMeans::Discard,
+        };
+        let table = FileTable::new(vec![file.as_raw_fd()], false);
         engine.attach(&table, Arc::clone(&slots)).expect("attach");
         test(&file, &mut engine, &slots);
     }

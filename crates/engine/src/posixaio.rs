@@ -172,7 +172,7 @@ impl Engine for PosixAio {
     fn attach(&mut self, files: &FileTable, slots: Arc<SlotArena>, depth: u32) -> Result<Granted, EngineError> {
         self.files = files.clone();
         let (granted, note) = system::depth(depth);
-        self.attached = Some(Attached::new(slots, granted, self.files.descriptors.len()));
+        self.attached = Some(Attached::new(slots, granted, self.files.len()));
         Ok(Granted { depth: granted, used: vec![system::IMPLEMENTATION.into()], notes: note.into_iter().collect() })
     }
 

@@ -14,7 +14,8 @@ use crate::blocking;
 /// The registry's row.
 pub(crate) const SPEC: EngineSpec = EngineSpec {
     name: "splice",
-    caps: Caps::SYNCHRONOUS,
+    // A pipe, and a moment long another that takes its place.
+    caps: Caps { descriptors: 4, ..Caps::SYNCHRONOUS },
     doc: "splice and vmsplice through a pipe",
     availability: || Availability::Here,
     make: |_: &EngineConfig| Ok(Instance::Sync(Box::new(Splice { pipe: None, attached: None }))),

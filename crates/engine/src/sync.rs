@@ -21,12 +21,13 @@ pub(crate) const SPEC: EngineSpec = EngineSpec {
 };
 
 fn make(_: &EngineConfig) -> Result<Instance, EngineError> {
-    Ok(Instance::Sync(Box::new(Sync { files: Vec::new(), trim: TrimMeans::Discard, slots: None })))
+    let table = FileTable::default();
+    Ok(Instance::Sync(Box::new(Sync { files: Vec::new(), table, slots: None })))
 }
 
 struct Sync {
     files: Vec<Positioned>,
-    trim: TrimMeans,
+    table: FileTable,
     slots: Option<Arc<SlotArena>>,
 }
 
@@ -39,9 +40,9 @@ struct Positioned {
 
 impl SyncOp for Sync {
     fn attach(&mut self, files: &FileTable, slots: Arc<SlotArena>) -> Result<Granted, EngineError> {
-        let known = |&fd: &RawFd| Positioned { fd, position: u64::try_from(io::position(fd)).ok() };
-        self.files = files.descriptors.iter().map(known).collect();
-        self.trim = files.trim;
+        let known = |fd: RawFd| Positioned { fd, position: u64::try_from(io::position(fd)).ok() };
+        self.files = files.descriptors().map(known).collect();
+        self.table = files.clone();
         self.slots = Some(slots);
         Ok(Granted { depth: 1, used: Vec::new(), notes: Vec::new() })
     }
@@ -50,9 +51,12 @@ impl SyncOp for Sync {
         let (Some(slots), Some(file)) = (&self.slots, self.files.get_mut(io.file as usize)) else {
             return -libc::EBADF;
         };
+        if self.table.exchanges {
+            *file = Positioned { fd: self.table.descriptor(io.file), position: None };
+        }
         match io.op {
             Op::Read | Op::Write => file.transfer(io, slots),
-            Op::Trim | Op::Sync | Op::DataSync => blocking::without_data(file.fd, io, self.trim),
+            Op::Trim | Op::Sync | Op::DataSync => blocking::without_data(file.fd, io, self.table.trim),
         }
     }
 }

@@ -24,7 +24,10 @@ use crate::flight::{Flight, drain, over};
 
 /// The registry's row.
 pub(crate) const SPEC: EngineSpec =
-    EngineSpec { name: "io_uring", caps: Caps::ASYNCHRONOUS, doc: "Linux's io_uring", availability, make };
+    EngineSpec { name: "io_uring", caps: CAPS, doc: "Linux's io_uring", availability, make };
+
+/// A ring, and a moment long another that takes its place.
+const CAPS: Caps = Caps { descriptors: 2, ..Caps::ASYNCHRONOUS };
 
 /// The mark of a cancellation among the completions.
 const CANCEL: u64 = u64::MAX;
@@ -334,9 +337,13 @@ impl Uring {
             notes.push(format!("iodepth is {granted}, not {depth}: a ring holds no more"));
         }
         // As fio does, a kernel thread that submits gets the files registered.
-        let registered_files = options.register_files || options.sq_poll;
+        let registered_files = (options.register_files || options.sq_poll) && !files.exchanges;
+        if options.register_files && files.exchanges {
+            notes.push("its files are not registered: not all of them can be open at a time".into());
+        }
         if registered_files {
-            ring.queues.submitter().register_files(&files.descriptors).map_err(|error| {
+            let descriptors: Vec<_> = files.descriptors().collect();
+            ring.queues.submitter().register_files(&descriptors).map_err(|error| {
                 registration_error("registerfiles=1", "its files", &error, "the limit of open files (ulimit -n)")
             })?;
             used.push("registered files".into());

@@ -22,7 +22,7 @@ fn on_a_pipe(options: EngineOptions, depth: u32) -> Option<Bench> {
         return None;
     }
     let (reader, writer) = std::io::pipe().expect("pipe");
-    let files = FileTable { descriptors: vec![reader.as_raw_fd()], ..FileTable::default() };
+    let files = FileTable::new(vec![reader.as_raw_fd()], false);
     let slots = SlotArena::new(depth, 4096, 4096).expect("map");
     let engine = Uring { options, attached: None };
     let (attached, granted) = Uring::attach(&engine, &files, slots, depth).expect("attach");
@@ -122,7 +122,7 @@ fn registered_files_are_free_again_when_the_engine_is_gone() {
         return;
     }
     let (reader, writer) = std::io::pipe().expect("pipe");
-    let files = FileTable { descriptors: vec![writer.as_raw_fd()], ..FileTable::default() };
+    let files = FileTable::new(vec![writer.as_raw_fd()], false);
     let slots = SlotArena::new(1, 4096, 4096).expect("map");
     let mut engine = Uring { options: EngineOptions { register_files: true, ..Default::default() }, attached: None };
     Engine::attach(&mut engine, &files, slots, 1).expect("attach");

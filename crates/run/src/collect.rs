@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use iostrata_result::{DirectionResult, JobFacts, LatencyTarget, Note, OptionWord, Reporting, Tolerated, WorkerResult};
 use iostrata_spec::{Job, Unified, ZoneMode};
 
+use crate::budget::reopened;
 use crate::group::Group;
 use crate::live::{Ending, Live, LiveDirection, State};
 use crate::plan::WorkerPlan;
@@ -153,6 +154,9 @@ fn notes(plan: &WorkerPlan, ending: &Ending) -> Vec<Note> {
     if ending.ended_in_ramp {
         let text = "it was done before its ramp was over: all of it is counted, and nothing was warmed up before";
         notes.push(note("ended-in-ramp", text.into()));
+    }
+    if let Some(at_once) = ending.files_at_once {
+        notes.push(note("files-reopened", reopened(plan, at_once)));
     }
     if ending.due_not_issued > 0 {
         notes.push(note(

@@ -14,6 +14,7 @@ use iostrata_os::signals::Signals;
 use iostrata_result::{End, FORMAT_VERSION, Host, Note, OptionWord, RunResult};
 
 use crate::attend::{Attendance, Trigger};
+use crate::budget::Budget;
 use crate::clock::RealClock;
 use crate::collect::{Collected, Times, collect};
 use crate::disks::Disks;
@@ -151,6 +152,9 @@ struct Run<'a> {
     flows: Flows,
     doors: Arc<Doors>,
     zones: Arc<ZoneTables>,
+    budget: Budget,
+    /// How many files each worker may have open at a time; told when its stage begins.
+    open_files: Vec<usize>,
     attendance: Attendance,
     settings: Settings,
     /// Notes that the plan alone gives.
@@ -181,6 +185,8 @@ impl<'a> Run<'a> {
             groups: Group::all(plan, &lives, move || signals.notify()),
             lives,
             order: Order::of(plan),
+            budget: Budget::of(plan),
+            open_files: vec![0; plan.workers.len()],
             flows: Flows::default(),
             doors: Arc::default(),
             zones: Arc::new(ZoneTables::of(plan)),
@@ -268,7 +274,7 @@ impl<'a> Run<'a> {
     /// Starts the workers of a stage together and waits for them. False if the run must not go on.
     fn stage(&mut self, stage: u32, sink: &mut dyn Sink) -> bool {
         let plan = self.plan;
-        let members = self.order.members(stage, &self.lives);
+        let members = self.members(stage);
         if members.is_empty() {
             return true;
         }
@@ -303,6 +309,20 @@ impl<'a> Run<'a> {
             }
             pause.done();
         }
+    }
+
+    /// The workers of a stage that are to begin; each knows then how many files it may have open.
+    fn members(&mut self, stage: u32) -> Vec<usize> {
+        let mut members = self.order.members(stage, &self.lives);
+        let shares = self.budget.share_out(self.plan, &members);
+        for (&index, share) in members.iter().zip(shares) {
+            match share {
+                Ok(files) => self.open_files[index] = files,
+                Err(error) => self.fault(index, error),
+            }
+        }
+        members.retain(|&index| !self.is_over(index));
+        members
     }
 
     /// Gives reports that are due, and ends the run if the trigger fires.
@@ -361,6 +381,7 @@ impl<'a> Run<'a> {
             doors: Arc::clone(&self.doors),
             zones: Arc::clone(&self.zones),
             aux_folder: Arc::clone(&self.context.aux_folder),
+            open_files: self.open_files[index],
         };
         let worker = &self.plan.workers[index];
         let begun =

@@ -5,6 +5,7 @@
 #![deny(missing_docs)]
 
 mod attend;
+mod budget;
 pub mod buffers;
 mod clock;
 mod collect;

@@ -112,6 +112,8 @@ pub struct Ending {
     pub block_lives: Option<BlockLives>,
     /// It was done before its ramp was over.
     pub ended_in_ramp: bool,
+    /// How many of its files it could have open at a time, where that was less than it wanted.
+    pub files_at_once: Option<usize>,
 }
 
 /// One worker's shared state.

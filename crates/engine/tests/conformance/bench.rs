@@ -91,7 +91,7 @@ impl Bench {
         let depth = if spec.caps.synchronous { 1 } else { depth };
         let arena = SlotArena::new(depth, BLOCK as usize, 4096).expect("map");
         let mut instance = (spec.make)(&config)?;
-        let files = FileTable { descriptors: vec![fd], direct, ..FileTable::default() };
+        let files = FileTable::new(vec![fd], direct);
         let granted = match &mut instance {
             Instance::Async(engine) => engine.attach(&files, Arc::clone(&arena), depth)?,
             Instance::Sync(engine) => engine.attach(&files, Arc::clone(&arena))?,

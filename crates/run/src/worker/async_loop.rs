@@ -40,6 +40,8 @@ pub(super) struct AsyncLoop {
     rules: BatchRules,
     /// `serialize_overlap`: which slots are in flight, and the request that waits for one of them.
     overlaps: Option<Overlaps>,
+    /// A request whose file can be open only when another one's requests have completed.
+    unopened: Option<(Planned, u64)>,
     /// Set while `iodepth_low` makes the queue run down.
     draining_to_low: bool,
     judged_calls: u32,
@@ -99,6 +101,7 @@ impl AsyncLoop {
             in_flight: 0,
             rules,
             overlaps: serialize_overlap.then(|| Overlaps { busy: vec![false; depth], held: None }),
+            unopened: None,
             draining_to_low: false,
             judged_calls: 0,
             slow_calls: 0,
@@ -187,7 +190,8 @@ impl AsyncLoop {
         let stamp_each = core.fills();
         self.stamped_each = stamp_each;
         while self.batch.len() < room {
-            let held = self.overlaps.as_mut().and_then(|overlaps| overlaps.held.take());
+            let overlapping = || self.overlaps.as_mut().and_then(|overlaps| overlaps.held.take());
+            let held = self.unopened.take().or_else(overlapping);
             let (planned, due_ns) = match held.map_or_else(|| core.plan_next(start_ns), |(io, due)| Plan::Io(io, due)) {
                 Plan::Io(planned, due_ns) => (planned, due_ns),
                 nothing => return Err(nothing),
@@ -196,6 +200,15 @@ impl AsyncLoop {
                 && overlaps.holds(&self.slots, planned, due_ns)
             {
                 return Err(Plan::NotBefore(u64::MAX));
+            }
+            if core.files.in_parts() {
+                if !core.fetch(planned.file) {
+                    self.unopened = Some((planned, due_ns));
+                    return Err(Plan::NotBefore(u64::MAX));
+                }
+                core.files.pin(planned.file);
+                start_ns = core.clock.now_ns();
+                self.ready_ns = start_ns;
             }
             let Some(id) = self.free.pop() else { return Ok(()) };
             if let Some(overlaps) = &mut self.overlaps {
@@ -357,6 +370,9 @@ impl AsyncLoop {
             match core.account(slot, completion.result, now_ns) {
                 Outcome::Done => {
                     core.leave_file(&slot.io, slot.asked_len);
+                    if core.files.in_parts() {
+                        core.files.unpin(slot.io.file);
+                    }
                     self.free.push(completion.slot);
                     if let Some(overlaps) = &mut self.overlaps {
                         overlaps.busy[completion.slot as usize] = false;

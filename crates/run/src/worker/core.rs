@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use iostrata_engine::{Io, Op, SlotArena, SlotId};
+use iostrata_engine::{FileId, Io, Op, SlotArena, SlotId};
 use iostrata_os::clock::clock_ms;
 use iostrata_os::thread::{Usage, thread_usage};
 use iostrata_result::series::IoRecord;
@@ -229,6 +229,16 @@ impl<C: Clock> Core<'_, C> {
         }
         self.stopping = true;
         Plan::NotBefore(now_ns)
+    }
+
+    /// Opens the file of a request, where not all can be open. False: not before I/Os in flight have completed, or, with
+    /// an error, not at all.
+    #[cold]
+    pub(super) fn fetch(&mut self, file: FileId) -> bool {
+        self.files.fetch(self.plan, file).unwrap_or_else(|error| {
+            self.error.get_or_insert(error);
+            false
+        })
     }
 
     /// The direction whose schedule comes first. A direction without a rate is always due.

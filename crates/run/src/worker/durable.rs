@@ -87,17 +87,16 @@ pub(super) fn check_atomic(plan: &WorkerPlan, files: &OpenFiles) -> Result<(), R
     Ok(())
 }
 
-/// `syncfs` of the file systems that the open files lie on, each once.
-pub(super) fn sync_file_systems(plan: &WorkerPlan, files: &OpenFiles) -> Result<(), RunError> {
+/// `syncfs` of the file systems that the files lie on, each once.
+pub(super) fn sync_file_systems(plan: &WorkerPlan, files: &mut OpenFiles) -> Result<(), RunError> {
     let mut synced = Vec::new();
-    for (number, planned) in plan.files.iter().enumerate() {
-        let Some(fd) = files.descriptor(number as FileId) else { continue };
+    files.for_each(plan, |planned, _, fd| {
         let fail = |error: std::io::Error| RunError::system(&plan.job, Some(&planned.path), "syncfs for", &error);
         let device = file::facts(fd).map_err(fail)?.device;
         if !synced.contains(&device) {
             file::sync_file_system(fd).map_err(fail)?;
             synced.push(device);
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }

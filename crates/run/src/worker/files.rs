@@ -1,8 +1,11 @@
 //! The open files of a worker: opened through the guard, with fio's advice to the kernel.
+//!
+//! Where it may have fewer open than its job wants, a file is opened when its turn comes, and another one closed for it.
 
 use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use iostrata_device::{Guard, OpenHow, SyncKind};
@@ -11,10 +14,11 @@ use iostrata_os::file::{self, Advice};
 use iostrata_spec::{FadviseHint, Job, SyncFlag};
 
 use super::durable::hint_life;
+use super::rota::Rota;
 use crate::error::RunError;
 use crate::layout::make_parents;
 use crate::live::Live;
-use crate::plan::WorkerPlan;
+use crate::plan::{FilePlan, WorkerPlan};
 use crate::zones::trim_means;
 
 /// Bytes read at once ahead of the job.
@@ -31,85 +35,155 @@ struct OpenFile {
 /// All open files of a worker; empty for engines without files.
 #[derive(Default)]
 pub(super) struct OpenFiles {
-    /// Position of the first open one among the worker's files.
+    /// Position of the first among the worker's files.
     first: usize,
-    files: Vec<OpenFile>,
+    /// The open ones: in their order, or where the rota says. None while one is exchanged for another.
+    files: Vec<Option<OpenFile>>,
+    table: FileTable,
+    /// There where not all can be open.
+    rota: Option<Box<Rota>>,
+    guard: Option<Arc<Guard>>,
 }
 
 impl OpenFiles {
-    /// Opens the files at these positions in order, as far as there are so many, each followed by the cache drop and
-    /// the access hint that its job asks for.
-    pub(super) fn open(plan: &WorkerPlan, which: Range<usize>, guard: &Guard) -> Result<Self, RunError> {
-        let mut files = OpenFiles { first: which.start, files: Vec::new() };
-        if plan.engine.caps.diskless {
-            return Ok(files);
-        }
-        let job = &plan.job;
-        for file in plan.files.iter().take(which.end).skip(which.start) {
-            if job.create_on_open && job.allow_create {
-                make_parents(job, &file.path)?;
+    /// Opens the files at these positions in order, as far as there are so many and at most `at_once`, each followed by
+    /// the cache drop and the access hint that its job asks for.
+    pub(super) fn open(
+        plan: &WorkerPlan,
+        which: Range<usize>,
+        at_once: usize,
+        guard: &Arc<Guard>,
+    ) -> Result<Self, RunError> {
+        let mut table = FileTable::new(vec![-1; plan.files.len()], plan.job.direct);
+        table.trim = trim_means(plan);
+        let mut files = Vec::new();
+        let all = if plan.engine.caps.diskless { 0..0 } else { which.start..which.end.min(plan.files.len()) };
+        for index in all.clone().take(at_once) {
+            match OpenFile::open(plan, index, guard, true) {
+                Ok(open) => {
+                    table.set(index as FileId, open.fd.as_raw_fd());
+                    files.push(Some(open));
+                }
+                // Somebody else has taken descriptors: it must do with those that it has.
+                Err(error) if error.errno == libc::EMFILE && index > all.start => break,
+                Err(error) => return Err(error),
             }
-            let target = guard
-                .open(&file.path, &how(job, plan.engine))
-                .map_err(|error| RunError::job_errno(job, error.errno(), error.to_string()))?;
-            let block_device = target.facts.kind == iostrata_device::NodeKind::Block;
-            let open = OpenFile {
-                fd: target.fd,
-                region_start: file.region_start,
-                region_bytes: file.region_bytes,
-                block_device,
-            };
-            if job.invalidate {
-                open.drop_cache();
-            }
-            open.hint(job);
-            hint_life(&open.fd, job.write_hint)
-                .map_err(|error| RunError::system(job, Some(&file.path), "write_hint for", &error))?;
-            files.files.push(open);
         }
-        Ok(files)
+        table.exchanges = files.len() < all.len();
+        let rota = table.exchanges.then(|| Box::new(Rota::new(all.clone(), files.len())));
+        Ok(OpenFiles { first: all.start, files, table, rota, guard: Some(Arc::clone(guard)) })
     }
 
-    /// Reads the regions into the page cache, if the job wants them there. A raised `stop` ends it.
-    pub(super) fn pre_read(&self, plan: &WorkerPlan, stop: &AtomicBool) -> Result<(), RunError> {
-        if !plan.job.pre_read {
-            return Ok(());
+    /// Whether a file may have to be opened before an I/O ([`OpenFiles::fetch`]).
+    #[inline]
+    pub(super) fn in_parts(&self) -> bool {
+        self.rota.is_some()
+    }
+
+    /// Opens a file if it is not open. False if that has to wait until an I/O in flight has completed.
+    pub(super) fn fetch(&mut self, plan: &WorkerPlan, file: FileId) -> Result<bool, RunError> {
+        let (Some(rota), Some(guard)) = (&mut self.rota, &self.guard) else { return Ok(true) };
+        // One of an earlier part (`openfiles`) is no concern of this one.
+        if rota.touch(file) || !rota.files().contains(&(file as usize)) {
+            return Ok(true);
         }
-        let mut buffer = vec![0; PRE_READ_BYTES];
-        for (file, facts) in self.files.iter().zip(&plan.files[self.first..]) {
-            let mut offset = file.region_start;
-            let end = file.region_start.saturating_add(file.region_bytes);
-            while offset < end && !stop.load(Relaxed) {
-                let length = (end - offset).min(PRE_READ_BYTES as u64) as usize;
-                let read = file::read_at(&file.fd, &mut buffer[..length], offset)
-                    .map_err(|error| RunError::system(&plan.job, Some(&facts.path), "pre_read", &error))?;
-                if read < length {
-                    break;
+        loop {
+            let Some((place, before)) = rota.vacate() else { return Ok(false) };
+            self.table.set(before, -1);
+            self.files[place] = None;
+            match OpenFile::open(plan, file as usize, guard, !rota.is_used(file)) {
+                Ok(open) => {
+                    self.table.set(file, open.fd.as_raw_fd());
+                    self.files[place] = Some(open);
+                    rota.occupy(place, file);
+                    return Ok(true);
                 }
-                offset += read as u64;
+                // Others have taken what was ours: from now on it has one place less.
+                Err(error) if error.errno == libc::EMFILE && rota.lose(place) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// An I/O goes down: its file must stay open.
+    pub(super) fn pin(&mut self, file: FileId) {
+        if let Some(rota) = &mut self.rota {
+            rota.pin(file);
+        }
+    }
+
+    /// An I/O has come up.
+    pub(super) fn unpin(&mut self, file: FileId) {
+        if let Some(rota) = &mut self.rota {
+            rota.unpin(file);
+        }
+    }
+
+    /// Carries out something on each file that is, or was, open in this pass. Nothing is in flight, and the engine gets
+    /// another table afterwards.
+    pub(super) fn for_each(
+        &mut self,
+        plan: &WorkerPlan,
+        mut carry_out: impl FnMut(&FilePlan, FileId, &OwnedFd) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let all = self.rota.as_ref().map_or(self.first..self.first + self.files.len(), |rota| rota.files());
+        for index in all {
+            let file = index as FileId;
+            if self.rota.as_ref().is_some_and(|rota| !rota.is_used(file)) {
+                continue;
+            }
+            self.fetch(plan, file)?;
+            if let Some(fd) = self.descriptor(file) {
+                carry_out(&plan.files[index], file, fd)?;
             }
         }
         Ok(())
     }
 
-    /// The descriptors for the engine.
-    pub(super) fn table(&self, plan: &WorkerPlan) -> FileTable {
-        let mut descriptors = vec![-1; plan.files.len()];
-        for (descriptor, file) in descriptors[self.first..].iter_mut().zip(&self.files) {
-            *descriptor = file.fd.as_raw_fd();
+    /// Reads the regions into the page cache, if the job wants them there. A raised `stop` ends it.
+    pub(super) fn pre_read(&mut self, plan: &WorkerPlan, stop: &AtomicBool) -> Result<(), RunError> {
+        if !plan.job.pre_read {
+            return Ok(());
         }
-        FileTable { descriptors, direct: plan.job.direct, trim: trim_means(plan) }
+        let all = self.rota.as_ref().map_or(0..0, |rota| rota.files());
+        for index in all {
+            self.fetch(plan, index as FileId)?;
+        }
+        let mut buffer = vec![0; PRE_READ_BYTES];
+        self.for_each(plan, |file, _, fd| {
+            let mut offset = file.region_start;
+            let end = file.region_start.saturating_add(file.region_bytes);
+            while offset < end && !stop.load(Relaxed) {
+                let length = (end - offset).min(PRE_READ_BYTES as u64) as usize;
+                let read = file::read_at(fd, &mut buffer[..length], offset)
+                    .map_err(|error| RunError::system(&plan.job, Some(&file.path), "pre_read", &error))?;
+                if read < length {
+                    break;
+                }
+                offset += read as u64;
+            }
+            Ok(())
+        })
+    }
+
+    /// The descriptors for the engine.
+    pub(super) fn table(&self) -> FileTable {
+        self.table.clone()
     }
 
     /// Why a request of this file was refused with EINVAL, if it is direct I/O that does not fit what the system asks.
     pub(super) fn direct_mismatch(&self, file: FileId, unit_bytes: u64, memory_bytes: u64) -> Option<String> {
-        let facts = file::facts(&self.files.get((file as usize).checked_sub(self.first)?)?.fd).ok()?;
+        let facts = file::facts(self.descriptor(file)?).ok()?;
         iostrata_device::direct_mismatch(&facts, unit_bytes, memory_bytes)
     }
 
     /// The descriptor of a file that is open.
     pub(super) fn descriptor(&self, file: FileId) -> Option<&OwnedFd> {
-        Some(&self.files.get((file as usize).checked_sub(self.first)?)?.fd)
+        let place = match &self.rota {
+            Some(rota) => rota.place_of(file)?,
+            None => (file as usize).checked_sub(self.first)?,
+        };
+        Some(&self.files.get(place)?.as_ref()?.fd)
     }
 
     /// A descriptor of a file that stays open when this table is closed and opened anew.
@@ -123,26 +197,45 @@ impl OpenFiles {
         self.files.len()
     }
 
-    /// Drops the page cache of all of them.
-    pub(super) fn drop_cache(&self) {
-        for file in &self.files {
-            file.drop_cache();
+    /// Drops the page cache of all of them; of one that is not open when it is opened again.
+    pub(super) fn drop_cache(&mut self) {
+        self.files.iter().flatten().for_each(OpenFile::drop_cache);
+        if let Some(rota) = &mut self.rota {
+            rota.begin_pass();
         }
     }
 
     /// `fsync` of each: the job's `end_fsync` or `fsync_on_close`.
-    pub(super) fn sync(&self, plan: &WorkerPlan, live: &Live) -> Result<(), RunError> {
-        for (index, (file, facts)) in self.files.iter().zip(&plan.files[self.first..]).enumerate() {
-            let io =
-                Io { offset: 0, slot_offset: 0, len: 0, slot: 0, file: (self.first + index) as FileId, op: Op::Sync };
-            live.note_current(&io);
-            file::sync(&file.fd).map_err(|error| RunError::system(&plan.job, Some(&facts.path), "fsync", &error))?;
-        }
-        Ok(())
+    pub(super) fn sync(&mut self, plan: &WorkerPlan, live: &Live) -> Result<(), RunError> {
+        self.for_each(plan, |facts, file, fd| {
+            live.note_current(&Io { offset: 0, slot_offset: 0, len: 0, slot: 0, file, op: Op::Sync });
+            file::sync(fd).map_err(|error| RunError::system(&plan.job, Some(&facts.path), "fsync", &error))
+        })
     }
 }
 
 impl OpenFile {
+    /// Opens one of a worker's files. What is in the cache of one that was open before is the job's own.
+    fn open(plan: &WorkerPlan, index: usize, guard: &Guard, fresh: bool) -> Result<Self, RunError> {
+        let (job, file) = (&plan.job, &plan.files[index]);
+        if fresh && job.create_on_open && job.allow_create {
+            make_parents(job, &file.path)?;
+        }
+        let target = guard
+            .open(&file.path, &how(job, plan.engine))
+            .map_err(|error| RunError::job_errno(job, error.errno(), error.to_string()))?;
+        let block_device = target.facts.kind == iostrata_device::NodeKind::Block;
+        let (region_start, region_bytes) = (file.region_start, file.region_bytes);
+        let open = OpenFile { fd: target.fd, region_start, region_bytes, block_device };
+        if fresh && job.invalidate {
+            open.drop_cache();
+        }
+        open.hint(job);
+        hint_life(&open.fd, job.write_hint)
+            .map_err(|error| RunError::system(job, Some(&file.path), "write_hint for", &error))?;
+        Ok(open)
+    }
+
     /// Best effort, as in fio: a file system that has no cache to drop has nothing to complain of.
     fn drop_cache(&self) {
         let _ = if self.block_device {

@@ -12,6 +12,7 @@ mod lives;
 mod memory;
 mod offload;
 mod place;
+mod rota;
 mod sync_loop;
 mod think;
 mod timeline;
@@ -41,6 +42,7 @@ use self::lives::Lives;
 use self::think::Thinking;
 use self::timeline::Timeline;
 use self::watch::Watch;
+use crate::budget::open_at_once;
 use crate::buffers::{BufferFacts, BufferMaker};
 use crate::clock::{Clock, RealClock, VirtualClock};
 use crate::error::RunError;
@@ -95,6 +97,8 @@ pub(crate) struct Birth {
     pub(crate) zones: Arc<ZoneTables>,
     /// Where files that accompany a run go.
     pub(crate) aux_folder: Arc<Path>,
+    /// How many files it may have open at a time.
+    pub(crate) open_files: usize,
 }
 
 /// Starts the worker's thread. It is detached: the coordinator watches `live`, and can report without it.
@@ -170,14 +174,15 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     let _placed = place::place_thread(plan)?;
     hooks::before(plan, live, &birth.aux_folder)?;
     let (mut instance, config) = make_engine(birth)?;
-    let open_files = OpenFiles::open(plan, 0..open_files_at_once(job), &birth.guard)?;
+    let mut open_files = OpenFiles::open(plan, 0..open_at_once(plan), birth.open_files, &birth.guard)?;
     durable::check_atomic(plan, &open_files)?;
     open_files.pre_read(plan, &live.stop)?;
+    ending.files_at_once = open_files.in_parts().then(|| open_files.len());
     let synchronous = matches!(instance, Instance::Sync(_));
     let asked_depth = if synchronous { 1 } else { job.depth };
     let arena = memory::make_arena(plan, asked_depth)?;
     let granted =
-        attach(&mut instance, &open_files, plan, &arena, asked_depth).map_err(|error| engine_fault(plan, &error))?;
+        attach(&mut instance, &open_files, &arena, asked_depth).map_err(|error| engine_fault(plan, &error))?;
     ending.engine_used = granted.used;
     ending.notes = granted.notes;
     ending.depth_granted = granted.depth;
@@ -400,7 +405,7 @@ fn unlink_between<C: Clock>(core: &mut Core<'_, C>) -> Result<(), RunError> {
     if !core.job.unlink_each_loop || core.plan.engine.caps.diskless {
         return Ok(());
     }
-    sync_at_end(core.job, core.plan, core.live, &core.files)?;
+    sync_at_end(core.job, core.plan, core.live, &mut core.files)?;
     core.files = OpenFiles::default();
     files::unlink(core.plan)
 }
@@ -415,26 +420,23 @@ fn reopen<C: Clock>(
     if birth.plan.engine.caps.diskless {
         return Ok(());
     }
-    sync_at_end(core.job, &birth.plan, core.live, &core.files)?;
+    sync_at_end(core.job, &birth.plan, core.live, &mut core.files)?;
     if let Instance::Sync(engine) = instance {
         engine.release();
     }
     core.files = OpenFiles::default();
-    core.files = OpenFiles::open(&birth.plan, core.feed.open_files(), &birth.guard)?;
+    core.files = OpenFiles::open(&birth.plan, core.feed.open_files(), birth.open_files, &birth.guard)?;
     core.live.open_files.store(core.files.len() as u32, Relaxed);
-    attach(instance, &core.files, &birth.plan, &core.arena, depth)
-        .map(drop)
-        .map_err(|error| engine_fault(&birth.plan, &error))
+    attach(instance, &core.files, &core.arena, depth).map(drop).map_err(|error| engine_fault(&birth.plan, &error))
 }
 
 fn attach(
     instance: &mut Instance,
     files: &OpenFiles,
-    plan: &WorkerPlan,
     arena: &Arc<SlotArena>,
     depth: u32,
 ) -> Result<Granted, EngineError> {
-    let table = files.table(plan);
+    let table = files.table();
     match instance {
         Instance::Async(engine) => engine.attach(&table, Arc::clone(arena), depth),
         Instance::Sync(engine) => engine.attach(&table, Arc::clone(arena)),
@@ -442,7 +444,7 @@ fn attach(
 }
 
 /// The syncs of `end_fsync` and `fsync_on_close`: both come at the end of each pass, as in fio.
-fn sync_at_end(job: &Job, plan: &WorkerPlan, live: &Live, files: &OpenFiles) -> Result<(), RunError> {
+fn sync_at_end(job: &Job, plan: &WorkerPlan, live: &Live, files: &mut OpenFiles) -> Result<(), RunError> {
     if job.end_syncfs && job.workload.writes {
         durable::sync_file_systems(plan, files)?;
     }
@@ -456,9 +458,9 @@ fn sync_at_end(job: &Job, plan: &WorkerPlan, live: &Live, files: &OpenFiles) -> 
     Ok(())
 }
 
-fn put_away(plan: &WorkerPlan, live: &Live, files: OpenFiles) -> Result<(), RunError> {
+fn put_away(plan: &WorkerPlan, live: &Live, mut files: OpenFiles) -> Result<(), RunError> {
     let job = &plan.job;
-    sync_at_end(job, plan, live, &files)?;
+    sync_at_end(job, plan, live, &mut files)?;
     live.set_state(State::Finishing);
     drop(files);
     if job.unlink && !plan.engine.caps.diskless {
@@ -478,7 +480,8 @@ fn make_engine(birth: &Birth) -> Result<(Instance, EngineConfig), RunError> {
         options: plan.job.engine_options.clone(),
         advice: files::advice(&plan.job),
         seed: streams.think,
-        file_sizes: plan.files.iter().map(|file| file.file_bytes).collect(),
+        // Of real files the kernel knows it.
+        file_sizes: plan.files.iter().filter(|_| plan.engine.caps.diskless).map(|file| file.file_bytes).collect(),
         world: match &birth.time {
             Time::Real(_) => None,
             Time::Virtual(world) => Some(Arc::clone(world)),
@@ -519,7 +522,7 @@ fn make_feed(plan: &WorkerPlan, streams: &Streams) -> Feed {
         loops: job.loops.max(1),
         fsync_every: job.fsync_every,
         fdatasync_every: job.fdatasync_every,
-        open_files: open_files_at_once(job),
+        open_files: open_at_once(plan),
         lengths_fit: job.io_size.is_none(),
         repeat: job.seed != Seed::Fresh,
         renews: job.workload.random
@@ -530,12 +533,6 @@ fn make_feed(plan: &WorkerPlan, streams: &Streams) -> Feed {
     let choice = FileChoice::new(job.file_service, plan.files.len(), streams.files);
     let mix = Mix::for_workload(&job.workload, job.mix_read_percent, streams.mix);
     Feed::new(offsets.collect(), choice, mix, paired, limits)
-}
-
-/// `openfiles`. A law picks among all files, so all are open then; and so are those with zones.
-fn open_files_at_once(job: &Job) -> usize {
-    let all = job.file_service.is_law() || job.shape.zone_mode == ZoneMode::Zoned;
-    job.open_files.filter(|_| !all).map_or(usize::MAX, |files| files as usize)
 }
 
 /// Waits out `startdelay`: a range is drawn from.

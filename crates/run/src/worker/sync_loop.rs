@@ -40,6 +40,12 @@ pub(super) fn pass<C: Clock>(core: &mut Core<'_, C>, engine: &mut dyn SyncOp) ->
             Plan::Dry(Dry::Pass) if core.wrap(|| engine.release()) => continue,
             Plan::Dry(_) => return PassEnd::Pass,
         };
+        if core.files.in_parts() {
+            if !core.fetch(planned.file) {
+                continue;
+            }
+            now_ns = core.clock.now_ns();
+        }
         let mut slot = Core::<C>::place(SLOT, planned, due_ns, now_ns);
         if fills || due_ns > 0 {
             core.fill(&slot.io, now_ns);
