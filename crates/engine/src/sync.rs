@@ -6,7 +6,7 @@ use std::sync::Arc;
 use iostrata_os::io;
 
 use crate::api::{
-    Availability, Caps, EngineConfig, EngineError, EngineSpec, FileTable, Granted, Instance, Io, Op, SyncOp, TrimMeans,
+    Availability, Caps, EngineConfig, EngineError, EngineSpec, FileTable, Granted, Instance, Io, Op, SyncOp,
 };
 use crate::arena::SlotArena;
 use crate::blocking;

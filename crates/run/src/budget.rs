@@ -45,7 +45,9 @@ impl Budget {
 /// What keeps to a worker besides its files.
 fn engine_descriptors(worker: &WorkerPlan) -> u64 {
     let instances = if worker.offloads() { worker.job.depth } else { 1 };
-    u64::from(worker.engine.caps.descriptors) * u64::from(instances)
+    // Zones are looked after through descriptors of their own.
+    let zoned = if worker.job.shape.zone_mode == ZoneMode::Zoned { worker.files.len() as u64 } else { 0 };
+    u64::from(worker.engine.caps.descriptors) * u64::from(instances) + zoned
 }
 
 /// Files that a worker has open at a time if it may.

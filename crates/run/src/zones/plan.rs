@@ -1,6 +1,7 @@
 //! Zones before a run: how large they are, which parts of a file are whole zones, and what cannot be.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use iostrata_engine::{EngineSpec, TrimMeans};
 use iostrata_os::block::Sysfs;
@@ -120,8 +121,8 @@ pub(super) fn open_limit(plan: &WorkerPlan, file: &FilePlan, tables: &ZoneTables
 }
 
 /// As in fio a job whose trims are no zones keeps itself and every later job with zones from beginning.
-pub(crate) fn refuse_with_bad_trims(workers: &mut [WorkerPlan]) {
-    let zoned = |worker: &&mut WorkerPlan| worker.job.shape.zone_mode == ZoneMode::Zoned;
+pub(crate) fn refuse_with_bad_trims(workers: &mut [Arc<WorkerPlan>]) {
+    let zoned = |worker: &&mut Arc<WorkerPlan>| worker.job.shape.zone_mode == ZoneMode::Zoned;
     let mut bad: Option<RunError> = None;
     for worker in workers.iter_mut().filter(zoned) {
         let own = worker.fault.clone().filter(|fault| fault.errno == 0);
@@ -129,7 +130,8 @@ pub(crate) fn refuse_with_bad_trims(workers: &mut [WorkerPlan]) {
             (None, own) => bad = own,
             (Some(fault), None) => {
                 let text = format!("it does not begin, because an earlier job on zones does not ({fault})");
-                worker.fault.get_or_insert_with(|| RunError::job_errno(&worker.job, 0, text));
+                let error = RunError::job_errno(&worker.job, 0, text);
+                Arc::make_mut(worker).fault.get_or_insert(error);
             }
             (Some(_), Some(_)) => {}
         }

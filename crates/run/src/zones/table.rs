@@ -230,7 +230,7 @@ impl ZoneTables {
     /// With the disks that the plan's `sim` jobs work on: each as large as the one that reaches farthest needs it.
     pub(crate) fn of(plan: &Plan) -> Self {
         let mut wanted: HashMap<&Path, (SimZones, u64)> = HashMap::new();
-        let simulated = |worker: &&WorkerPlan| simulated_zones(&worker.job, worker.engine).is_some();
+        let simulated = |worker: &&Arc<WorkerPlan>| simulated_zones(&worker.job, worker.engine).is_some();
         for worker in plan.workers.iter().filter(simulated) {
             for file in &worker.files {
                 let zones = worker.job.engine_options.sim.zones;
