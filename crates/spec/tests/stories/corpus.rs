@@ -78,6 +78,7 @@ fn texts(json: &str) -> Vec<(String, String)> {
 }
 
 #[test]
+#[allow(clippy::print_stderr)] // a test that is skipped says so
 fn showcmd_gives_back_every_published_job() {
     let Some(shared) = std::env::var_os("IOSTRATA_SHARED") else {
         eprintln!("SKIP: published job files (set IOSTRATA_SHARED to the folder that holds cases/jobs)");
