@@ -10,6 +10,7 @@ use iostrata_os::clock::{monotonic_ns, unix_ms};
 use iostrata_os::host;
 use iostrata_os::signals::Signals;
 use iostrata_result::{End, FORMAT_VERSION, Host, Note, OptionWord, RunResult};
+use iostrata_spec::{Debug, IdleReport, Topic};
 
 use crate::attend::{Attendance, Trigger};
 use crate::clock::RealClock;
@@ -20,6 +21,7 @@ use crate::flow::Flows;
 use crate::gate::Gate;
 use crate::group::Group;
 use crate::helpers::HelperThreads;
+use crate::idle::IdleWatch;
 use crate::layout::{LayoutNeed, Making, layout_need, missing_folder};
 use crate::live::{Live, State};
 use crate::locks::Doors;
@@ -29,6 +31,7 @@ use crate::recorder::LogSender;
 use crate::remarks::remarks;
 use crate::settings::Settings;
 use crate::stage::{Order, Waves};
+use crate::trace::Tracer;
 use crate::worker::{Birth, Time, spawn};
 use crate::zones::ZoneTables;
 
@@ -47,6 +50,8 @@ pub enum Event<'a> {
     },
     /// How far it is.
     Progress(&'a Progress),
+    /// A line of `--debug`.
+    Trace(&'a str),
     /// A sentence of a worker about an error that it went on after (`error_dump`).
     Saying(&'a str),
     /// A full report while the run goes on was asked for.
@@ -89,6 +94,10 @@ pub struct Context {
     pub notes: Vec<Note>,
     /// Where logs over time go; `None`: nobody writes them.
     pub logs: Option<LogSender>,
+    /// What is traced.
+    pub debug: Debug,
+    /// Whether, and how, it is reported how idle the CPUs were.
+    pub idle: Option<IdleReport>,
 }
 
 /// After a signal: how long outstanding I/Os may take.
@@ -108,12 +117,14 @@ const NEVER: u64 = u64::MAX;
 pub fn execute(plan: &Plan, context: Context, sink: &mut dyn Sink) {
     let mut run = Run::new(plan, context);
     sink.event(Event::Planned(plan));
+    tell(run.tracer.planned(plan), sink);
     for (index, worker) in plan.workers.iter().enumerate() {
         if let Some(fault) = &worker.fault {
             run.fault(index, fault.clone());
         }
     }
     let laid_out = run.lay_out_all(sink);
+    run.watch_idleness();
     if laid_out && !plan.workers.iter().all(|worker| worker.job.create_only) {
         for stage in 0..plan.stages() {
             if !run.stage(stage, sink) {
@@ -125,7 +136,12 @@ pub fn execute(plan: &Plan, context: Context, sink: &mut dyn Sink) {
         sink.event(Event::Saying(&sentence));
     }
     let result = run.result();
+    tell(run.tracer.ended(plan, &result), sink);
     sink.event(Event::Done(Box::new(result)));
+}
+
+fn tell(lines: Vec<String>, sink: &mut dyn Sink) {
+    lines.iter().for_each(|line| sink.event(Event::Trace(line)));
 }
 
 /// The document of a run that could not start: every job with its fault, nothing measured.
@@ -150,6 +166,8 @@ struct Run<'a> {
     doors: Arc<Doors>,
     zones: Arc<ZoneTables>,
     attendance: Attendance,
+    tracer: Tracer,
+    idle: Option<IdleWatch>,
     settings: Settings,
     /// Notes that the plan alone gives.
     remarks: Vec<Note>,
@@ -183,6 +201,8 @@ impl<'a> Run<'a> {
             doors: Arc::default(),
             zones: Arc::new(ZoneTables::of(plan)),
             attendance: Attendance::new(context.status_ns, &context.trigger, start_ns),
+            tracer: Tracer::new(context.debug, plan),
+            idle: None,
             settings: Settings::default(),
             remarks: remarks(plan),
             guard: Arc::clone(&context.guard),
@@ -222,6 +242,18 @@ impl<'a> Run<'a> {
         }
         self.disks = Disks::watch(self.plan, monotonic_ns());
         true
+    }
+
+    /// Begins to watch how idle the CPUs are, if that was asked for.
+    fn watch_idleness(&mut self) {
+        let Some(report) = self.context.idle.filter(|_| !self.plan.virtual_time) else { return };
+        match IdleWatch::begin(report == IdleReport::PerCpu) {
+            Ok(watch) => self.idle = Some(watch),
+            Err(error) => {
+                let text = format!("how idle the CPUs were cannot be told: {error}");
+                self.context.notes.push(Note { code: "idle-prof".into(), job: None, text });
+            }
+        }
     }
 
     /// A worker cannot start; the others can.
@@ -269,6 +301,7 @@ impl<'a> Run<'a> {
             waves.open(&self.lives, self.must_end());
             self.look_after(stage, &members);
             self.say(&members, sink);
+            tell(self.tracer.states(plan, &self.lives), sink);
             self.attend(sink);
             if !self.must_end() {
                 self.begin_wave(&mut waves);
@@ -340,6 +373,7 @@ impl<'a> Run<'a> {
             gate: Arc::clone(gate),
             time: self.time.clone(),
             logs: self.context.logs.clone(),
+            traced: self.context.debug.traces(Topic::Io, self.plan.workers[index].thread_number),
             flow: self.flows.join(&self.plan.workers[index].job.flow, self.plan.virtual_time),
             doors: Arc::clone(&self.doors),
             zones: Arc::clone(&self.zones),
@@ -491,6 +525,7 @@ impl<'a> Run<'a> {
             global_options: self.context.global_options.clone(),
             workers,
             disks: if real { self.disks.used(end_ns) } else { Vec::new() },
+            cpu_idleness: self.idle.as_ref().and_then(IdleWatch::read),
             notes,
             end,
         }

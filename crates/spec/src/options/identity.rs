@@ -100,7 +100,14 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     row("exitall_on_error", Kind::Flag, "end all jobs when this one fails", "As `exitall`, but only after an error.")
         .default("0")
         .access(flag!(job.order.exit_all_on_error)),
-    row("profile", Kind::Text, "a canned workload", "fio has `tiobench` and `act`."),
+    row(
+        "profile",
+        Kind::Text,
+        "a canned workload",
+        "On the command line `--profile=tiobench` and `--profile=act` run one; their own options stand in the table of \
+        the command line.",
+    )
+    .status(Status::NoEffect("in a job file, where fio does nothing for it either")),
     row(
         "exec_prerun",
         Kind::Text,
