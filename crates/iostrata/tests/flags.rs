@@ -92,6 +92,17 @@ fn tiobench_makes_four_passes_over_four_files() {
     assert_eq!(list(folder.path()), files);
 }
 
+/// Zeroes in order, then random blocks over all of it.
+#[test]
+fn act_prepares_a_device() {
+    let folder = Folder::new("flags");
+    folder.give("data", 2 << 20);
+    let words = "--profile=act --device-names=data --prep --output-format=json";
+    let document: Value = serde_json::from_str(&ours(&folder, words)).unwrap();
+    let writes: Vec<_> = document["jobs"].as_array().unwrap().iter().map(|job| &job["write"]["total_ios"]).collect();
+    assert_eq!(writes, [2, 512]);
+}
+
 const LOGGED: &str = "--name=x --ioengine=null --size=4m --bs=4k --rw=randrw --write_lat_log=l --write_bw_log=l \
                       --log_store_compressed=1 --log_compression=16k";
 

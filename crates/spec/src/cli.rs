@@ -257,6 +257,9 @@ impl Parser<'_> {
 
     fn job(&mut self, word: Word) {
         let value = word.value.clone().unwrap_or_default();
+        if word.name == "profile" {
+            return self.profile(&value, &word);
+        }
         if word.name == "name" {
             let section = Section { name: value, spot: word.name_spot.clone(), words: Vec::new() };
             self.line.sections.push(section);
@@ -351,7 +354,6 @@ impl Parser<'_> {
             "memcpytest" => self.copies(value, word),
             "idle-prof" => self.idle(value, word),
             "debug" => self.debug(value, word),
-            "profile" => self.profile(value, word),
             "section" => self.section(value, word),
             "output-format" => self.formats(value, word),
             "minimal" => line.tool.formats = vec![OutputFormat::Terse],

@@ -42,11 +42,6 @@ const STATUS: Status = Differs(
      `OUTPUT.status.jsonl` beside a file of `--output`, and the document is given once, at the end",
 );
 
-const PROFILE: Status = Differs(
-    "tiobench's own options count, which fio 3.33 accepts and ignores, and options of the line stand above the \
-     profile's; act's table of late reads is not printed, the latencies in the report tell it",
-);
-
 const IDLE: Status = Differs(
     "the kernel's own counts of idle time are taken; no threads spin meanwhile, which would change what is measured",
 );
@@ -93,7 +88,6 @@ pub static TOOL_OPTIONS: &[ToolSpec] = &[
     ),
     row("debug", Required("LIST"), "trace parts of the program: a list, `all`, `job:N` for one job, `help`", DEBUG),
     row("inflate-log", Required("FILE"), "print a compressed log and stop", Same),
-    row("profile", Required("NAME"), "run a canned workload: tiobench or act", PROFILE),
     row("status-interval", Required("TIME"), "print a full report this often", STATUS),
     row("status-lines", Required("FILE"), "write those reports there, one JSON document a line", Ours),
     row("aux-path", Required("DIR"), "where logs, states and the output of commands go", Same),

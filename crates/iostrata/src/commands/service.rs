@@ -65,7 +65,7 @@ fn mib_per_second(bytes: usize, mut work: impl FnMut()) -> f64 {
 }
 
 fn checksum(method: VerifyMethod) -> anyhow::Result<()> {
-    let data: Vec<u8> = (0..SUMMED_BYTES).map(|index| (index * 167 >> 3) as u8).collect();
+    let data: Vec<u8> = (0..SUMMED_BYTES).map(|index| ((index * 167) >> 3) as u8).collect();
     let rate = mib_per_second(data.len(), || {
         black_box(iostrata_run::checksum(method, black_box(&data)));
     });

@@ -133,9 +133,9 @@ fn options_of_the_tool_that_are_wrong_are_refused() {
         "--grace=soon",
         "--client=host",
         "--server",
-        "--idle-prof=system",
+        "--idle-prof=cpu",
         "--latency-log=x",
-        "--debug=all",
+        "--debug=ios",
         "--section=global",
     ] {
         assert_eq!(World::default().errors(&["--name=x", argument]).len(), 1, "{argument}");
