@@ -1,4 +1,4 @@
-//! Reports of `--status-interval` as JSON Lines, in a file of their own: a document a line, each whole when it is there.
+//! Reports of `--status-interval` as JSON Lines, in a file of their own: a document a line, whole when it is there.
 
 use std::ffi::OsString;
 use std::fs::File;

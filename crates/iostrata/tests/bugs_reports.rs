@@ -46,7 +46,7 @@ fn bug_b01() {
     assert!(output.stdout.is_empty() && said(&output.stderr).contains("No space left"), "{}", said(&output.stderr));
 }
 
-/// With `--status-interval` the JSON is several documents in one file, which no parser takes. Here the file of the output
+/// With `--status-interval` the JSON is several documents in one file, which no parser takes. Here the output's file
 /// holds one; each report before it is a line of a file of its own, whole and of one moment.
 #[test]
 fn bug_b03() {

@@ -35,7 +35,8 @@ pub fn online_cpus() -> u32 {
     u32::try_from(count).unwrap_or(1).max(1)
 }
 
-/// For each CPU its number and how long it has been idle since the machine started, nanoseconds; waiting for I/O is idle.
+/// For each CPU its number and how long it has been idle since the machine started, nanoseconds. Waiting for I/O
+/// is idle.
 ///
 /// # Errors
 /// Where the system does not tell (macOS).

@@ -176,7 +176,7 @@ fn block(fields: &mut Fields, word: &str, row: &Direction, reporting: &Reporting
     }
 }
 
-/// Microseconds: whole ones for the extremes. `words`: direction, the latency's word in the first name, and in the rest.
+/// Microseconds: whole ones for the extremes. `words`: direction, the latency's word in the first name, in the rest.
 fn moments(fields: &mut Fields, words: [&str; 3], latency: &Latency) {
     let [word, first, rest] = words;
     fields.add(format!("{word}_{first}_min_us"), latency.min_ns() / 1000);

@@ -56,7 +56,7 @@ impl Tracer {
         self.say(lines, Topic::Job, worker, || {
             let [read, write, trim] = job.block_sizes().map(|sizes| format!("{}-{}", sizes.min(), sizes.max()));
             format!(
-                "clone {} of {} in group {}, stage {}: {} by {}, depth {}, blocks {read}, {write}, {trim}, {} bytes a loop",
+                "clone {} of {} in group {}, stage {}: {} by {}, depth {}, blocks {read}, {write}, {trim}, {} bytes",
                 worker.clone + 1,
                 job.clones,
                 worker.group,

@@ -1,6 +1,6 @@
-//! Compressed logs (`.log.fz`): zlib streams one after the other, of records as fio 3.33 keeps them. Found by looking at
-//! what it writes: time in milliseconds, value, direction with flags, priority, length, and where the flag says so the
-//! offset; little-endian, 32 or 40 bytes.
+//! Compressed logs (`.log.fz`): zlib streams one after the other, of records as fio 3.33 keeps them. Found by looking
+//! at what it writes: time in milliseconds, value, direction with flags, priority, length, and where the flag says so
+//! the offset; little-endian, 32 or 40 bytes.
 
 use std::io::{self, Read, Write};
 

@@ -95,8 +95,8 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "log_store_compressed",
         Kind::Bool,
         "write logs compressed",
-        "The files end in `.log.fz` and hold the records of fio 3.33, which `--inflate-log=FILE` (fio's too) turns into \
-        lines. They have no room for `log_issue_time` and `log_window_value=both`.",
+        "The files end in `.log.fz` and hold the records of fio 3.33, which `--inflate-log=FILE` (fio's too) turns \
+        into lines. They have no room for `log_issue_time` and `log_window_value=both`.",
     )
     .default("0")
     .status(STORED)
