@@ -380,6 +380,8 @@ impl<'a> Run<'a> {
             aux_folder: Arc::clone(&self.context.aux_folder),
             notify: Box::new(move || signals.notify()),
         };
+        // From here on it is no more among those that have not begun, though its thread may not run yet.
+        self.lives[index].set_state(State::SettingUp);
         let worker = &self.plan.workers[index];
         let begun = self.settings.apply(worker).and_then(|()| {
             spawn(birth).map_err(|error| RunError::system(&worker.job, None, "starting a thread", &error))

@@ -48,7 +48,8 @@ const IDLE: Status = Differs(
 
 const BANDWIDTH: Status = Differs("written whether progress is shown or not, and every interval is in it");
 
-const DEBUG: Status = Differs("the lines are our own; parts that are not in this program have none");
+const DEBUG: Status =
+    Differs("the lines are our own, parts that are not in this program have none, and a wrong word is an error");
 
 const MICRO: Status = Differs("md5 to sha3, as `verify=` has them; not the hashes that fio uses only inside itself");
 

@@ -26,7 +26,6 @@ pub const LEFT_ALONE: &[Line] = &[
     line("idle-prof", "--rw=read --size=64k --idle-prof=system", Check::Exact),
     line("status-interval", "--rw=read --size=64k --status-interval=10", Check::Exact),
     line("idle-prof, a wrong word", "--rw=read --size=64k --idle-prof=cpu", Check::Fails),
-    line("debug, a wrong word", "--rw=read --size=64k --debug=ios", Check::Fails),
 ];
 
 /// What is done at once: the arguments, and whether the first line of standard output must be the same.
