@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use iostrata_os::file::facts_at;
-use iostrata_report::logs::{LogStyle, histogram_line, io_line, window_line};
+use iostrata_os::thread;
+use iostrata_report::logs::packed::Packer;
+use iostrata_report::logs::{Entry, LogStyle, histogram_line};
 use iostrata_result::Note;
-use iostrata_result::series::{LogKind, LogPiece};
-use iostrata_run::{LogSender, Plan, WorkerPlan};
-use iostrata_spec::{Logs, WindowValue};
+use iostrata_result::series::{IoRecord, LogKind, LogPiece};
+use iostrata_run::{LogSender, Plan, WorkerPlan, trace_line};
+use iostrata_spec::{Debug, Logs, Topic, WindowValue};
 
 use crate::output::temporary;
 
@@ -22,6 +24,8 @@ use crate::output::temporary;
 const PIECES: usize = 64;
 /// Bytes gathered before a file is written to.
 const BUFFER_BYTES: usize = 16 << 10;
+/// Bytes of records that are compressed together unless the job says how many.
+const PACKED_BYTES: u64 = 256 << 10;
 
 /// The thread, and where workers send their pieces.
 pub(crate) struct LogWriter {
@@ -37,19 +41,28 @@ struct Part {
     path: PathBuf,
     temporary: PathBuf,
     file: Option<BufWriter<File>>,
+    /// Compresses; lines go to the file as they are without it.
+    packer: Option<Packer>,
 }
 
 /// The logs of one worker.
 struct Parts {
     style: LogStyle,
     parts: Vec<Part>,
+    /// Logs have a line for each I/O, not for each window.
+    each: bool,
+    /// Each I/O is traced, under this number and name.
+    trace: Option<(u32, String)>,
 }
 
+/// Where lines of a trace go.
+pub(crate) type Tell = fn(&str);
+
 impl LogWriter {
-    /// Starts the thread; `None` if no job writes a log.
-    pub(crate) fn start(plan: &Plan) -> anyhow::Result<Option<LogWriter>> {
-        let all: Vec<Parts> = plan.workers.iter().map(|worker| parts_of(worker)).collect();
-        if all.iter().all(|worker| worker.parts.is_empty()) {
+    /// Starts the thread; `None` if no job writes a log and no I/O is traced.
+    pub(crate) fn start(plan: &Plan, debug: Debug, tell: Tell) -> anyhow::Result<Option<LogWriter>> {
+        let all: Vec<Parts> = plan.workers.iter().map(|worker| parts_of(worker, debug)).collect();
+        if all.iter().all(|worker| worker.parts.is_empty() && worker.trace.is_none()) {
             return Ok(None);
         }
         for part in all.iter().flat_map(|worker| &worker.parts) {
@@ -58,12 +71,21 @@ impl LogWriter {
             std::fs::metadata(folder).with_context(why)?;
         }
         let notes = on_tested_disk(plan, &all).into_iter().collect();
+        let cpus: Vec<u32> =
+            plan.workers.iter().flat_map(|worker| compression_cpus(&worker.job.logs)).copied().collect();
+        let allowed = thread::allowed_cpus();
+        if let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+            bail!("log_compression_cpus: CPU {cpu} is not there, or not allowed");
+        }
         let (sender, receiver) = sync_channel(PIECES);
         let thread = std::thread::Builder::new()
             .name("logs".into())
             .spawn(move || {
                 iostrata_os::signals::block_in_this_thread();
-                write_all(all, &receiver)
+                if !cpus.is_empty() {
+                    thread::pin_current(&cpus)?;
+                }
+                write_all(all, &receiver, tell)
             })
             .context("starting a thread")?;
         Ok(Some(LogWriter { sender, notes, thread }))
@@ -100,15 +122,18 @@ fn on_tested_disk(plan: &Plan, all: &[Parts]) -> Option<Note> {
     })
 }
 
-fn parts_of(worker: &WorkerPlan) -> Parts {
+fn parts_of(worker: &WorkerPlan, debug: Debug) -> Parts {
     let (job, logs) = (&worker.job, &worker.job.logs);
     let part = |kind: LogKind, prefix: &str| {
         let prefix = if prefix.is_empty() { job.name.as_str() } else { prefix };
         let number = if logs.per_job { format!(".{}", worker.thread_number) } else { String::new() };
-        let path = PathBuf::from(format!("{prefix}_{}{number}.log", kind.word()));
+        let compressed = logs.compressed && kind != LogKind::ClatHistogram;
+        let ending = if compressed { ".fz" } else { "" };
+        let path = PathBuf::from(format!("{prefix}_{}{number}.log{ending}", kind.word()));
+        let packer = compressed.then(|| Packer::new(logs.compressed_bytes.unwrap_or(PACKED_BYTES) as usize));
         let mut own = temporary(&path).into_os_string();
         own.push(format!(".{}", worker.thread_number));
-        Part { kind, path, temporary: own.into(), file: None }
+        Part { kind, path, temporary: own.into(), file: None, packer }
     };
     let wanted = |kind: LogKind| prefix_of(logs, kind).map(|prefix| part(kind, prefix));
     let style = LogStyle {
@@ -120,7 +145,18 @@ fn parts_of(worker: &WorkerPlan) -> Parts {
         base_ms: 0,
         priority: job.process.io_priority_word(),
     };
-    Parts { style, parts: LogKind::ALL.into_iter().filter_map(wanted).collect() }
+    let traced = debug.traces(Topic::Io, worker.thread_number);
+    Parts {
+        style,
+        parts: LogKind::ALL.into_iter().filter_map(wanted).collect(),
+        each: logs.window_ms == 0,
+        trace: traced.then(|| (worker.thread_number, job.name.clone())),
+    }
+}
+
+/// The CPUs of the thread that compresses; none where nothing is compressed.
+fn compression_cpus(logs: &Logs) -> &[u32] {
+    if logs.compressed { &logs.compression_cpus } else { &[] }
 }
 
 fn prefix_of(logs: &Logs, kind: LogKind) -> Option<&str> {
@@ -133,11 +169,14 @@ fn prefix_of(logs: &Logs, kind: LogKind) -> Option<&str> {
     prefix.as_deref()
 }
 
-fn write_all(mut all: Vec<Parts>, receiver: &Receiver<(usize, LogPiece)>) -> io::Result<()> {
+fn write_all(mut all: Vec<Parts>, receiver: &Receiver<(usize, LogPiece)>, tell: Tell) -> io::Result<()> {
     let mut failure = None;
     while let Ok((worker, piece)) = receiver.recv() {
         if worker == END {
             break;
+        }
+        if let (LogPiece::Ios(ios), Some((number, name))) = (&piece, &all[worker].trace) {
+            ios.iter().for_each(|io| tell(&trace_of(io, *number, name)));
         }
         // After a failure pieces are still taken: nobody must wait for a full disk.
         if failure.is_none() {
@@ -148,28 +187,39 @@ fn write_all(mut all: Vec<Parts>, receiver: &Receiver<(usize, LogPiece)>) -> io:
     failure.map_or(named, Err)
 }
 
+/// The line of `--debug=io`.
+fn trace_of(io: &IoRecord, number: u32, name: &str) -> String {
+    let direction = ["read", "write", "trim"][usize::from(io.direction).min(2)];
+    let IoRecord { offset, bytes, issued_ns, completed_ns, .. } = io;
+    let text =
+        format!("{name}: {direction} offset={offset} length={bytes} issued={issued_ns} completed={completed_ns}");
+    trace_line(Topic::Io, number, &text)
+}
+
 impl Parts {
     fn take(&mut self, piece: &LogPiece) -> io::Result<()> {
         let style = self.style;
         match piece {
             LogPiece::Began(clock_ms) => self.style.base_ms = *clock_ms,
+            LogPiece::Ios(_) if !self.each => {}
             LogPiece::Ios(ios) => {
                 for part in &mut self.parts {
                     let kind = part.kind;
-                    for line in ios.iter().filter_map(|io| io_line(kind, io, &style)) {
-                        part.write(&line)?;
+                    for entry in ios.iter().filter_map(|io| Entry::of_io(kind, io)) {
+                        part.write(&entry, &style)?;
                     }
                 }
             }
             LogPiece::Windows(rows) => {
                 for row in rows {
                     let part = self.parts.iter_mut().find(|part| part.kind == row.kind);
-                    part.map_or(Ok(()), |part| part.write(&window_line(row, &style)))?;
+                    part.map_or(Ok(()), |part| part.write(&Entry::of_window(row), &style))?;
                 }
             }
             LogPiece::Histogram(row) => {
                 let part = self.parts.iter_mut().find(|part| part.kind == LogKind::ClatHistogram);
-                part.map_or(Ok(()), |part| part.write(&histogram_line(row, &style)))?;
+                let line = histogram_line(row, &style);
+                part.map_or(Ok(()), |part| part.open()?.write_all(line.as_bytes()))?;
             }
         }
         Ok(())
@@ -177,8 +227,12 @@ impl Parts {
 }
 
 impl Part {
-    fn write(&mut self, line: &str) -> io::Result<()> {
-        self.open()?.write_all(line.as_bytes())
+    fn write(&mut self, entry: &Entry, style: &LogStyle) -> io::Result<()> {
+        let bytes = match &mut self.packer {
+            Some(packer) => packer.add(entry, style),
+            None => Some(entry.line(style).into_bytes()),
+        };
+        bytes.map_or(Ok(()), |bytes| self.open()?.write_all(&bytes))
     }
 
     fn open(&mut self) -> io::Result<&mut BufWriter<File>> {
@@ -206,7 +260,8 @@ fn name_all(all: Vec<Parts>) -> io::Result<()> {
 
 impl Part {
     fn name(&mut self, whole: &mut HashMap<PathBuf, File>) -> io::Result<()> {
-        self.open()?;
+        let rest = self.packer.take().and_then(Packer::finish).unwrap_or_default();
+        self.open()?.write_all(&rest)?;
         let Some(writer) = self.file.take() else { return Ok(()) };
         let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
         if let Some(whole) = whole.get_mut(&self.path) {

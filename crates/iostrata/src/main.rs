@@ -1,8 +1,10 @@
 //! The `iostrata` program: joins the crates, one file per subcommand.
 
+mod bandwidth;
 mod commands;
 mod logs;
 mod output;
+mod status;
 mod watch;
 
 use std::ffi::OsString;

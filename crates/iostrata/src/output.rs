@@ -82,6 +82,19 @@ fn send(bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Standard output as a writer, with [`print`]'s patience.
+pub(crate) struct StdoutWriter;
+
+impl Write for StdoutWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        send(bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Says something on standard error; there is nobody to tell if that fails.
 pub(crate) fn complain(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());

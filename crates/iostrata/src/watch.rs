@@ -8,7 +8,9 @@ use iostrata_result::RunResult;
 use iostrata_run::{Event, Plan, Progress, Sink, State, WorkerPlan};
 use iostrata_spec::PerDirection;
 
+use crate::bandwidth::BandwidthLog;
 use crate::output::{complain, print};
+use crate::status::StatusLines;
 
 /// Collects or prints the text that accompanies a run.
 pub(crate) struct Watch {
@@ -26,6 +28,10 @@ pub(crate) struct Watch {
     row: Row,
     workers: Vec<Traffics>,
     limits: Option<RateLimits>,
+    /// Reports while the run goes on, as JSON.
+    pub(crate) status_lines: Option<StatusLines>,
+    /// The bandwidth of all jobs together.
+    pub(crate) bandwidth: Option<BandwidthLog>,
     /// The document, once there is one.
     pub(crate) result: Option<Box<RunResult>>,
 }
@@ -49,6 +55,8 @@ impl Watch {
             row: Row::default(),
             workers: Vec::new(),
             limits: None,
+            status_lines: None,
+            bandwidth: None,
             result: None,
         }
     }
@@ -125,12 +133,27 @@ impl Sink for Watch {
         match event {
             Event::Planned(plan) => self.banner(plan),
             Event::Layout { job, files, total_bytes } => {
+                if let Some(log) = &mut self.bandwidth {
+                    log.begin();
+                }
                 if self.normal {
                     self.say(&text::layout(job, files as u32, total_bytes));
                 }
             }
-            Event::Progress(progress) => self.status(progress),
+            Event::Progress(progress) => {
+                match (&mut self.bandwidth, progress.layout) {
+                    (Some(log), None) => log.add(progress.bytes),
+                    (Some(log), Some(_)) => log.begin(),
+                    (None, _) => {}
+                }
+                self.status(progress);
+            }
+            Event::Trace(line) if self.normal => self.say(line),
+            Event::Trace(line) => complain(line),
             Event::Status(result) => {
+                if let Some(lines) = &mut self.status_lines {
+                    lines.add(&result, &self.render);
+                }
                 if self.normal {
                     self.say(&text::render(&result, &self.render));
                 }

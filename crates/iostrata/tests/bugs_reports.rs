@@ -46,6 +46,50 @@ fn bug_b01() {
     assert!(output.stdout.is_empty() && said(&output.stderr).contains("No space left"), "{}", said(&output.stderr));
 }
 
+/// With `--status-interval` the JSON is several documents in one file, which no parser takes. Here the output's file
+/// holds one; each report before it is a line of a file of its own, whole and of one moment.
+#[test]
+fn bug_b03() {
+    let folder = Folder::new("reports");
+    let words = "--name=t --ioengine=null --size=1G --rate=50M --time_based --runtime=1300ms --status-interval=300ms";
+    let output = told(&folder, &format!("{words} --output-format=json+ --output=o.json"));
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output.stderr));
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let ios = |document: &Value| {
+        let read = &document["jobs"][0]["read"];
+        let bins = read["clat_ns"]["bins"].as_object().map_or(0, |bins| bins.values().filter_map(Value::as_u64).sum());
+        assert_eq!(read["total_ios"], bins, "a snapshot is of one moment");
+        bins
+    };
+    let end = ios(&serde_json::from_str(&read("o.json")).unwrap());
+    let lines = read("o.json.status.jsonl");
+    let seen: Vec<u64> = lines.lines().map(|line| ios(&serde_json::from_str(line).unwrap())).collect();
+    assert!(seen.len() >= 3 && seen.is_sorted() && seen.iter().all(|ios| *ios <= end), "{seen:?} of {end}");
+
+    let (_, standard) = document(&folder, words);
+    assert_eq!(notes(&standard, "status-lines").len(), 1, "without a file for them it is said");
+    let output = told(&folder, &format!("{words} --output-format=json --status-lines=s.jsonl"));
+    assert!(serde_json::from_slice::<Value>(&output.stdout).is_ok() && read("s.jsonl").lines().count() >= 3);
+}
+
+/// Terse lines have no header. Here there is one on request, with a name for each field, and never else.
+#[test]
+fn bug_b28() {
+    let folder = Folder::new("reports");
+    for version in 2..=5 {
+        let words = format!("--name=t --ioengine=sim --size=64k --minimal --terse-version={version}");
+        let plain = said(&told(&folder, &words).stdout);
+        let headed = said(&told(&folder, &format!("{words} --terse-header")).stdout);
+        let (header, rest) = headed.split_once('\n').unwrap();
+        let names: Vec<&str> = header.split(';').collect();
+        assert!(rest == plain && plain.lines().count() == 1, "{headed}");
+        assert_eq!(names.len(), plain.split(';').count());
+        let at = |name: &str| names.iter().position(|known| *known == name).unwrap();
+        let fields: Vec<&str> = plain.split(';').collect();
+        assert_eq!((fields[at("jobname")], fields[at("read_kb")], fields[at("iodepth_1")]), ("t", "64", "100.0%"));
+    }
+}
+
 /// Jobs of a group that have no barrier between them disappear under the first one's name. Here a note names them.
 #[test]
 fn bug_b31() {

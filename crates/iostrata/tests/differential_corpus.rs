@@ -42,10 +42,7 @@ const OTHERWISE: &[(&str, &str)] = &[
     ("j090", MACHINE),
     ("j091", MACHINE),
     ("j117", MACHINE),
-    (
-        "j123",
-        "the sequential parts of randwrite:8 write blocks again, which fio takes for damage; here the last write counts",
-    ),
+    ("j123", "the sequential parts of randwrite:8 write blocks again: damage to fio; here the last write counts"),
     ("j127", MACHINE),
     ("j128", "a job that cannot run is refused by --parse-only already"),
 ];

@@ -35,6 +35,15 @@ pub fn online_cpus() -> u32 {
     u32::try_from(count).unwrap_or(1).max(1)
 }
 
+/// For each CPU its number and how long it has been idle since the machine started, nanoseconds. Waiting for I/O
+/// is idle.
+///
+/// # Errors
+/// Where the system does not tell (macOS).
+pub fn cpu_idle_ns() -> std::io::Result<Vec<(u32, u64)>> {
+    system::cpu_idle_ns()
+}
+
 /// The size of a memory page in bytes.
 pub fn page_size() -> usize {
     rustix::param::page_size()

@@ -1,6 +1,8 @@
 //! Lines of fio's log files: `time, value, direction, block size[, offset], priority[, issue time]`, times in
 //! milliseconds.
 
+pub mod packed;
+
 use iostrata_result::series::{HistogramRow, IoRecord, LogKind, WindowRow};
 
 /// How the lines of a job's logs look.
@@ -22,30 +24,94 @@ pub struct LogStyle {
     pub priority: u16,
 }
 
-/// The line of an I/O in a log without windows; `None` where a histogram is asked for.
-pub fn io_line(kind: LogKind, io: &IoRecord, style: &LogStyle) -> Option<String> {
-    let value = match kind {
-        // As fio: thousands of bytes per second during this I/O.
-        LogKind::Bandwidth => (u128::from(io.bytes) * 1_000_000 / u128::from(io.clat_ns.max(1))) as u64,
-        LogKind::Iops => 1,
-        LogKind::Slat => io.slat_ns,
-        LogKind::Clat => io.clat_ns,
-        LogKind::Lat => io.lat_ns,
-        LogKind::ClatHistogram => return None,
-    };
-    let place = Place { bytes: io.bytes, offset: io.offset, issued_ns: io.issued_ns };
-    Some(line(io.completed_ns / 1_000_000, &value.to_string(), io.direction, place, style))
+/// One line or one compressed record: what an I/O, or a window, has to say in one log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Milliseconds, the style's base left out.
+    pub time_ms: u64,
+    /// What the log is about.
+    pub value: u64,
+    /// The largest value of a window; the value itself for an I/O.
+    pub largest: u64,
+    /// 0 read, 1 write, 2 trim.
+    pub direction: u8,
+    /// Length of the I/O; 0 for a window.
+    pub bytes: u64,
+    /// Offset of the I/O; 0 for a window.
+    pub offset: u64,
+    /// When the I/O was issued; 0 for a window.
+    pub issued_ns: u64,
 }
 
-/// The line of a window.
-pub fn window_line(row: &WindowRow, style: &LogStyle) -> String {
-    let value = match (style.mean, style.largest) {
-        (true, true) => format!("{}, {}", row.mean, row.largest),
-        (false, true) => row.largest.to_string(),
-        _ => row.mean.to_string(),
-    };
-    // As in fio, whose windows know of no priority.
-    line(row.end_ms, &value, row.direction, Place::default(), &LogStyle { priority: 0, ..*style })
+impl Entry {
+    /// Of an I/O in a log without windows; `None` where a histogram is asked for.
+    pub fn of_io(kind: LogKind, io: &IoRecord) -> Option<Entry> {
+        let value = match kind {
+            // As fio: thousands of bytes per second during this I/O.
+            LogKind::Bandwidth => (u128::from(io.bytes) * 1_000_000 / u128::from(io.clat_ns.max(1))) as u64,
+            LogKind::Iops => 1,
+            LogKind::Slat => io.slat_ns,
+            LogKind::Clat => io.clat_ns,
+            LogKind::Lat => io.lat_ns,
+            LogKind::ClatHistogram => return None,
+        };
+        Some(Entry {
+            time_ms: io.completed_ns / 1_000_000,
+            value,
+            largest: value,
+            direction: io.direction,
+            bytes: io.bytes.into(),
+            offset: io.offset,
+            issued_ns: io.issued_ns,
+        })
+    }
+
+    /// Of a window.
+    pub fn of_window(row: &WindowRow) -> Entry {
+        Entry {
+            time_ms: row.end_ms,
+            value: row.mean,
+            largest: row.largest,
+            direction: row.direction,
+            bytes: 0,
+            offset: 0,
+            issued_ns: 0,
+        }
+    }
+
+    /// An I/O without a byte is none.
+    fn is_window(&self) -> bool {
+        self.bytes == 0
+    }
+
+    /// As in fio, whose windows know of no priority.
+    fn priority(&self, style: &LogStyle) -> u16 {
+        if self.is_window() { 0 } else { style.priority }
+    }
+
+    /// The line of text.
+    pub fn line(&self, style: &LogStyle) -> String {
+        let value = match (style.mean, style.largest) {
+            (true, true) if self.is_window() => format!("{}, {}", self.value, self.largest),
+            (false, true) => self.largest.to_string(),
+            _ => self.value.to_string(),
+        };
+        let mut line = format!("{}, {value}, {}, {}", self.time_ms + style.base_ms, self.direction, self.bytes);
+        if style.offset {
+            line.push_str(&format!(", {}", self.offset));
+        }
+        if style.prio {
+            line.push_str(&format!(", 0x{:04x}", self.priority(style)));
+        } else {
+            // Class 1 is real time, which fio calls high.
+            line.push_str(if self.priority(style) >> 13 == 1 { ", 1" } else { ", 0" });
+        }
+        if style.issue_time {
+            line.push_str(&format!(", {}", self.issued_ns));
+        }
+        line.push('\n');
+        line
+    }
 }
 
 /// The line of a histogram: `time, direction, block size, count, count, …`.
@@ -54,32 +120,6 @@ pub fn histogram_line(row: &HistogramRow, style: &LogStyle) -> String {
     for count in &row.bins {
         line.push_str(", ");
         line.push_str(&count.to_string());
-    }
-    line.push('\n');
-    line
-}
-
-/// What windows have no value for.
-#[derive(Clone, Copy, Default)]
-struct Place {
-    bytes: u32,
-    offset: u64,
-    issued_ns: u64,
-}
-
-fn line(time_ms: u64, value: &str, direction: u8, place: Place, style: &LogStyle) -> String {
-    let mut line = format!("{}, {value}, {direction}, {}", time_ms + style.base_ms, place.bytes);
-    if style.offset {
-        line.push_str(&format!(", {}", place.offset));
-    }
-    if style.prio {
-        line.push_str(&format!(", 0x{:04x}", style.priority));
-    } else {
-        // Class 1 is real time, which fio calls high.
-        line.push_str(if style.priority >> 13 == 1 { ", 1" } else { ", 0" });
-    }
-    if style.issue_time {
-        line.push_str(&format!(", {}", place.issued_ns));
     }
     line.push('\n');
     line
@@ -103,21 +143,22 @@ mod tests {
     #[test]
     fn an_io_has_a_line_in_each_log_with_the_columns_that_were_asked_for() {
         let plain = LogStyle::default();
-        let lines: Vec<_> = LogKind::ALL.into_iter().map(|kind| io_line(kind, &IO, &plain)).collect();
+        let line = |kind, style: &LogStyle| Entry::of_io(kind, &IO).map(|entry| entry.line(style));
+        let lines: Vec<_> = LogKind::ALL.into_iter().map(|kind| line(kind, &plain)).collect();
         let wanted = ["12, 26408, 1, 4096, 0\n", "12, 1, 1, 4096, 0\n", "12, 99217, 1, 4096, 0\n"];
         assert_eq!(lines[..3], wanted.map(|line| Some(line.to_owned())));
         assert_eq!(lines[5], None);
         let all = LogStyle { offset: true, prio: true, issue_time: true, base_ms: 1000, priority: 0x4004, ..plain };
-        assert_eq!(io_line(LogKind::Lat, &IO, &all).unwrap(), "1012, 254317, 1, 4096, 61440, 0x4004, 12190578\n");
+        assert_eq!(line(LogKind::Lat, &all).unwrap(), "1012, 254317, 1, 4096, 61440, 0x4004, 12190578\n");
     }
 
     #[test]
     fn windows_show_mean_largest_or_both() {
         let row = WindowRow { kind: LogKind::Clat, end_ms: 500, direction: 0, mean: 7, largest: 9 };
         let style = |mean, largest| LogStyle { mean, largest, ..LogStyle::default() };
-        assert_eq!(window_line(&row, &style(true, false)), "500, 7, 0, 0, 0\n");
-        assert_eq!(window_line(&row, &style(false, true)), "500, 9, 0, 0, 0\n");
-        assert_eq!(window_line(&row, &style(true, true)), "500, 7, 9, 0, 0, 0\n");
+        assert_eq!(Entry::of_window(&row).line(&style(true, false)), "500, 7, 0, 0, 0\n");
+        assert_eq!(Entry::of_window(&row).line(&style(false, true)), "500, 9, 0, 0, 0\n");
+        assert_eq!(Entry::of_window(&row).line(&style(true, true)), "500, 7, 9, 0, 0, 0\n");
     }
 
     #[test]

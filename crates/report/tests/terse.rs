@@ -32,7 +32,7 @@ fn compare(version: u32, output: &str) {
     let first = lines.iter().position(|line| line.starts_with(&format!("{version};"))).expect("terse lines");
     let theirs: Vec<&str> = lines[first..].iter().copied().take_while(|line| *line != "{").collect();
     let run = Pair::parse(output).result();
-    let ours = terse::render(&run, Version::of(version).unwrap());
+    let ours = terse::render(&run, Version::of(version).unwrap(), false);
     let ours: Vec<&str> = ours.lines().collect();
     assert_eq!(ours.len(), theirs.len(), "{ours:#?}\n{theirs:#?}");
     for (ours, theirs) in ours.iter().zip(&theirs) {

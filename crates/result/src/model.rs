@@ -28,10 +28,35 @@ pub struct RunResult {
     pub workers: Vec<WorkerResult>,
     /// What the kernel counted for the disks under the jobs' files.
     pub disks: Vec<DiskUse>,
+    /// How idle the CPUs were, where that was asked for.
+    #[serde(default)]
+    pub cpu_idleness: Option<CpuIdleness>,
     /// What a reader of the numbers should know.
     pub notes: Vec<Note>,
     /// Why the run ended.
     pub end: End,
+}
+
+/// How idle the CPUs were while the jobs ran, by the kernel's counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuIdleness {
+    /// Each CPU is to be shown, not only all together.
+    pub per_cpu: bool,
+    /// The window that the counts cover, nanoseconds.
+    pub window_ns: u64,
+    /// The CPUs that were there all the time.
+    pub cpus: Vec<CpuIdle>,
+    /// How long a unit of work took on each CPU that the program may use, nanoseconds.
+    pub units_ns: Vec<u64>,
+}
+
+/// One CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuIdle {
+    /// Its number.
+    pub cpu: u32,
+    /// How long it had nothing to do, nanoseconds.
+    pub idle_ns: u64,
 }
 
 /// The machine that ran it.

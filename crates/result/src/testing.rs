@@ -28,6 +28,7 @@ pub fn run(workers: Vec<WorkerResult>) -> RunResult {
         global_options: Vec::new(),
         workers,
         disks: Vec::new(),
+        cpu_idleness: None,
         notes: Vec::new(),
         end: End::Finished,
     }

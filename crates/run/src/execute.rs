@@ -12,6 +12,7 @@ use iostrata_os::clock::{monotonic_ns, unix_ms};
 use iostrata_os::host;
 use iostrata_os::signals::Signals;
 use iostrata_result::{End, FORMAT_VERSION, Host, Note, OptionWord, RunResult};
+use iostrata_spec::{Debug, IdleReport, Topic};
 
 use crate::attend::{Attendance, Trigger};
 use crate::budget::Budget;
@@ -23,6 +24,7 @@ use crate::flow::Flows;
 use crate::gate::{Place, Roll};
 use crate::group::Group;
 use crate::helpers::HelperThreads;
+use crate::idle::IdleWatch;
 use crate::layout::{Made, Making};
 use crate::live::{Live, State};
 use crate::locks::Doors;
@@ -32,6 +34,7 @@ use crate::recorder::LogSender;
 use crate::remarks::remarks;
 use crate::settings::Settings;
 use crate::stage::{Order, Waves};
+use crate::trace::Tracer;
 use crate::worker::{Birth, Time, spawn};
 use crate::zones::ZoneTables;
 
@@ -50,6 +53,8 @@ pub enum Event<'a> {
     },
     /// How far it is.
     Progress(&'a Progress),
+    /// A line of `--debug`.
+    Trace(&'a str),
     /// A sentence of a worker about an error that it went on after (`error_dump`).
     Saying(&'a str),
     /// A full report while the run goes on was asked for.
@@ -92,6 +97,10 @@ pub struct Context {
     pub notes: Vec<Note>,
     /// Where logs over time go; `None`: nobody writes them.
     pub logs: Option<LogSender>,
+    /// What is traced.
+    pub debug: Debug,
+    /// Whether, and how, it is reported how idle the CPUs were.
+    pub idle: Option<IdleReport>,
 }
 
 /// After a signal: how long outstanding I/Os may take.
@@ -111,12 +120,14 @@ const NEVER: u64 = u64::MAX;
 pub fn execute(plan: &Plan, context: Context, sink: &mut dyn Sink) {
     let mut run = Run::new(plan, context);
     sink.event(Event::Planned(plan));
+    tell(run.tracer.planned(plan), sink);
     for (index, worker) in plan.workers.iter().enumerate() {
         if let Some(fault) = &worker.fault {
             run.fault(index, fault.clone());
         }
     }
     let laid_out = run.lay_out_all(sink);
+    run.watch_idleness();
     if laid_out && !plan.workers.iter().all(|worker| worker.job.create_only) {
         for stage in 0..plan.stages() {
             if !run.stage(stage, sink) {
@@ -128,7 +139,12 @@ pub fn execute(plan: &Plan, context: Context, sink: &mut dyn Sink) {
         sink.event(Event::Saying(&sentence));
     }
     let result = run.result();
+    tell(run.tracer.ended(plan, &result), sink);
     sink.event(Event::Done(Box::new(result)));
+}
+
+fn tell(lines: Vec<String>, sink: &mut dyn Sink) {
+    lines.iter().for_each(|line| sink.event(Event::Trace(line)));
 }
 
 /// The document of a run that could not start: every job with its fault, nothing measured.
@@ -156,6 +172,8 @@ struct Run<'a> {
     /// How many files each worker may have open at a time; told when its stage begins.
     open_files: Vec<usize>,
     attendance: Attendance,
+    tracer: Tracer,
+    idle: Option<IdleWatch>,
     settings: Settings,
     /// Notes that the plan alone gives.
     remarks: Vec<Note>,
@@ -191,6 +209,8 @@ impl<'a> Run<'a> {
             doors: Arc::default(),
             zones: Arc::new(ZoneTables::of(plan)),
             attendance: Attendance::new(context.status_ns, &context.trigger, start_ns),
+            tracer: Tracer::new(context.debug, plan),
+            idle: None,
             settings: Settings::default(),
             remarks: remarks(plan),
             guard: Arc::clone(&context.guard),
@@ -265,6 +285,18 @@ impl<'a> Run<'a> {
         true
     }
 
+    /// Begins to watch how idle the CPUs are, if that was asked for.
+    fn watch_idleness(&mut self) {
+        let Some(report) = self.context.idle.filter(|_| !self.plan.virtual_time) else { return };
+        match IdleWatch::begin(report == IdleReport::PerCpu) {
+            Ok(watch) => self.idle = Some(watch),
+            Err(error) => {
+                let text = format!("how idle the CPUs were cannot be told: {error}");
+                self.context.notes.push(Note { code: "idle-prof".into(), job: None, text });
+            }
+        }
+    }
+
     /// A worker cannot start; the others can.
     fn fault(&mut self, index: usize, error: RunError) {
         self.lives[index].set_state(State::Failed);
@@ -281,7 +313,8 @@ impl<'a> Run<'a> {
         let helpers = HelperThreads::watch(plan, &members);
         let mut waves = Waves::of(&members);
         let signals = self.context.signals;
-        let roll = Roll::of(members.len(), self.order.each_end_matters(), move || signals.notify());
+        let each_matters = self.order.each_end_matters() || self.tracer.tells_states();
+        let roll = Roll::of(members.len(), each_matters, move || signals.notify());
         self.begin_wave(&mut waves, &roll);
         let mut pause = Pause::default();
         loop {
@@ -292,6 +325,7 @@ impl<'a> Run<'a> {
             }
             self.look_after(stage, &members);
             self.say(&members, sink);
+            tell(self.tracer.states(plan, &self.lives), sink);
             self.attend(sink);
             if !self.must_end() {
                 self.begin_wave(&mut waves, &roll);
@@ -377,12 +411,15 @@ impl<'a> Run<'a> {
             place,
             time: self.time.clone(),
             logs: self.context.logs.clone(),
+            traced: self.context.debug.traces(Topic::Io, self.plan.workers[index].thread_number),
             flow: self.flows.join(&self.plan.workers[index].job.flow, self.plan.virtual_time),
             doors: Arc::clone(&self.doors),
             zones: Arc::clone(&self.zones),
             aux_folder: Arc::clone(&self.context.aux_folder),
             open_files: self.open_files[index],
         };
+        // From here on it is no more among those that have not begun, though its thread may not run yet.
+        self.lives[index].set_state(State::SettingUp);
         let worker = &self.plan.workers[index];
         let begun =
             self.settings.apply(worker).and_then(|()| spawn(birth).map_err(|error| no_thread(&worker.job, &error)));
@@ -524,6 +561,7 @@ impl<'a> Run<'a> {
             global_options: self.context.global_options.clone(),
             workers,
             disks: if real { self.disks.used(end_ns) } else { Vec::new() },
+            cpu_idleness: self.idle.as_ref().and_then(IdleWatch::read),
             notes,
             end,
         }

@@ -39,13 +39,14 @@ impl Gate {
 /// How many workers of a stage have not ended.
 pub(crate) struct Roll {
     left: AtomicUsize,
-    /// Whether the end of each may let others begin, or end them.
+    /// Whether the coordinator has something to do when any of them is ready or has ended.
     each_matters: bool,
     notify: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Roll {
-    /// Of so many workers. `notify` wakes the coordinator: when the last has ended, or whenever one has.
+    /// Of so many workers. `notify` wakes the coordinator: when the last has ended, or, if each matters, whenever one is ready or
+    /// has ended.
     pub(crate) fn of(count: usize, each_matters: bool, notify: impl Fn() + Send + Sync + 'static) -> Arc<Roll> {
         Arc::new(Roll { left: AtomicUsize::new(count), each_matters, notify: Box::new(notify) })
     }
@@ -70,8 +71,14 @@ impl Place {
     }
 
     fn arrive(&self) {
-        if !self.arrived.replace(true) && self.gate.awaited.fetch_sub(1, AcqRel) == 1 {
+        if self.arrived.replace(true) {
+            return;
+        }
+        if self.gate.awaited.fetch_sub(1, AcqRel) == 1 {
             self.gate.open();
+        }
+        if self.roll.each_matters {
+            (self.roll.notify)();
         }
     }
 }
@@ -113,6 +120,7 @@ mod tests {
         let gate = Gate::for_workers(3);
         let roll = Roll::of(3, true, move || _ = counter.fetch_add(1, Relaxed));
         (0..3).for_each(|_| drop(Place::new(&gate, &roll)));
-        assert_eq!(woken.load(Relaxed), 3);
+        // Ready, and ended.
+        assert_eq!(woken.load(Relaxed), 6);
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use iostrata_engine::EngineSpec;
 use iostrata_os::file::{Kind, facts_at};
+use iostrata_spec::engines::absent_engine;
 use iostrata_spec::{Job, Seed, SubmitMode};
 
 use crate::error::{Refused, RunError};
@@ -110,7 +111,7 @@ pub fn plan(
             stage += 1;
         }
         let Some(engine) = find_engine(&job.engine) else {
-            errors.push(RunError::job(job, format!("there is no I/O engine `{}` in this build", job.engine)));
+            errors.push(RunError::job(job, no_engine(&job.engine)));
             continue;
         };
         let refusal = refusal(job, engine);
@@ -166,6 +167,14 @@ pub fn plan(
     // Many jobs and files want many descriptors.
     iostrata_os::host::raise_open_files_limit();
     if errors.is_empty() { Ok(plan) } else { Err(Refused { plan, errors }) }
+}
+
+/// Why there is no engine of this name.
+fn no_engine(name: &str) -> String {
+    match absent_engine(name) {
+        Some(absent) => format!("ioengine={name} cannot run here: it {}; instead: {}", absent.why, absent.instead),
+        None => format!("there is no I/O engine `{name}`"),
+    }
 }
 
 /// Why no run can begin with this job.

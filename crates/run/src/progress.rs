@@ -20,6 +20,8 @@ pub struct Progress {
     pub states: Vec<State>,
     /// Share done, 0 to 1; `None` if nobody can tell.
     pub done: Option<f64>,
+    /// Bytes of reads, writes, trims that are counted so far.
+    pub bytes: [u64; 3],
     /// Bytes per second of reads, writes, trims since the last look.
     pub bytes_per_second: [u64; 3],
     /// I/Os per second of reads, writes, trims since the last look.
@@ -74,6 +76,7 @@ impl Rates {
             open_files: lives.iter().map(|live| live.open_files.load(Relaxed)).sum(),
             states: lives.iter().map(|live| live.state()).collect(),
             done,
+            bytes: totals.map(|total| total.0),
             bytes_per_second: per_second(|total| total.0),
             ios_per_second: per_second(|total| total.1),
             seconds_left,

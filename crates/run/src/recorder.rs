@@ -33,10 +33,16 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// The recorder of a job that writes logs.
-    pub(crate) fn for_job(job: &Job, synchronous: bool, worker: usize, sender: Option<&LogSender>) -> Option<Recorder> {
+    /// The recorder of a job that writes logs, or whose I/Os are traced.
+    pub(crate) fn for_job(
+        job: &Job,
+        synchronous: bool,
+        worker: usize,
+        sender: Option<&LogSender>,
+        traced: bool,
+    ) -> Option<Recorder> {
         let (sender, logs) = (sender?.clone(), &job.logs);
-        if !logs.any() {
+        if !logs.any() && !traced {
             return None;
         }
         let series = logs.bandwidth.is_some() || logs.iops.is_some() || logs.latency.is_some();
@@ -46,7 +52,7 @@ impl Recorder {
             sender,
             worker,
             base_ns: u64::MAX,
-            each: series && logs.window_ms == 0,
+            each: traced || (series && logs.window_ms == 0),
             ios: Vec::new(),
             rows: Vec::new(),
             windows,

@@ -129,6 +129,8 @@ fn run(words: &str) -> RunResult {
         tool_version: "test".into(),
         notes: Vec::new(),
         logs: None,
+        debug: Default::default(),
+        idle: None,
     };
     let mut keep = Keep(None);
     execute(&plan, context, &mut keep);

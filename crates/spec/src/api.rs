@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::job::{Job, OptionWord};
+use crate::tool::{Debug, IdleReport, Service};
 
 /// Facts about the machine that the language needs (`$pagesize`, `$ncpus`, `$mb_memory`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +119,16 @@ pub struct ToolOptions {
     pub allow_destroy: Vec<String>,
     /// `--status-interval`, nanoseconds.
     pub status_interval_ns: Option<u64>,
+    /// `--status-lines` (ours): where the reports of `--status-interval` go as JSON Lines.
+    pub status_lines: Option<PathBuf>,
+    /// `--terse-header` (ours): a line with the names of the fields before terse lines.
+    pub terse_header: bool,
+    /// `--bandwidth-log`: what the names of the files with the bandwidth of all jobs together begin with.
+    pub bandwidth_log: Option<String>,
+    /// `--idle-prof`.
+    pub idle: Option<IdleReport>,
+    /// `--debug`.
+    pub debug: Debug,
     /// `--trigger-file`.
     pub trigger_file: Option<PathBuf>,
     /// `--trigger-timeout`, nanoseconds.
@@ -137,6 +148,8 @@ pub enum Action {
     Run,
     /// Check only; exit 0, no output.
     ParseOnly,
+    /// Something else than jobs.
+    Serve(Service),
     /// Print this text and exit 0 (`--version`, `--help`, `--cmdhelp`, `--enghelp`, `--showcmd`).
     Print(String),
 }
@@ -152,6 +165,8 @@ pub struct Invocation {
     pub global_words: Vec<OptionWord>,
     /// The jobs, in order.
     pub jobs: Vec<Job>,
+    /// The canned workload that the jobs come from.
+    pub profile: Option<String>,
     /// Warnings (and, in the error case of [`crate::parse_command_line`], errors).
     pub diagnostics: Vec<Diagnostic>,
 }

@@ -8,7 +8,7 @@ use crate::api::{Host, Severity, Source};
 use crate::draft::Draft;
 use crate::engines;
 use crate::grammar::{self, Fault, Note, Reading};
-use crate::job::OptionWord;
+use crate::job::{Job, OptionWord};
 use crate::report::Report;
 use crate::suggest;
 use crate::table::{Lookup, OptionSpec, Status, all_options, lookup};
@@ -123,7 +123,7 @@ impl Assembler<'_> {
     fn word(&mut self, found: &Found<'_>, built: &mut Built) {
         let Found { word, row, .. } = found;
         if let Status::NotYet | Status::Refused { .. } = row.status {
-            return self.not_carried_out(word, row, built.draft.job.reporting.kb_base);
+            return self.not_carried_out(word, row, &built.draft.job);
         }
         if row.linux_only && self.host.macos {
             let message = format!("`{}` exists only on Linux", row.name);
@@ -241,11 +241,19 @@ impl Assembler<'_> {
     }
 
     /// An option that does nothing here passes only with a value under which there is nothing to do.
-    fn not_carried_out(&mut self, word: &Word, row: &OptionSpec, base: u32) {
+    fn not_carried_out(&mut self, word: &Word, row: &OptionSpec, job: &Job) {
+        let base = job.reporting.kb_base;
         let text = word.value.as_deref().map_or("1", str::trim);
         let read = |text: &str| grammar::parse(&row.kind, text, base, Reading::Plain).map(|(value, _)| value);
         let value = read(text);
         if value.is_ok() && row.harmless.iter().any(|harmless| read(harmless) == value) {
+            return;
+        }
+        if !row.engines.is_empty() && engines::absent_engine(&job.engine).is_some() {
+            // No such job can run, and the run says why: what is said about its engine need only be right.
+            if let Err(fault) = value {
+                self.fault(word, row, fault);
+            }
             return;
         }
         let spot = &word.name_spot;

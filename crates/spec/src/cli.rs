@@ -8,9 +8,11 @@ use crate::api::{Action, Eta, OutputFormat, Source, ToolOptions};
 use crate::cli_options::{self, Argument, TOOL_OPTIONS, ToolSpec};
 use crate::grammar::{self, Reading};
 use crate::help;
+use crate::profile::{self, PROFILES, Profile, ProfileOption};
 use crate::report::Report;
 use crate::suggest;
 use crate::table::{OptionSpec, Status, all_options};
+use crate::tool::{CHECKSUMS, Copying, Debug, IdleReport, Service, TOPICS};
 use crate::value::{Kind, TimeUnit, Value};
 use crate::words::{Line, Section, Spot, Word};
 
@@ -31,8 +33,12 @@ pub(crate) struct CommandLine {
     pub(crate) append_terse: bool,
     pub(crate) parse_only: bool,
     pub(crate) showcmd: bool,
-    /// What is to be printed instead of running.
-    pub(crate) print: Option<String>,
+    /// What is to be done at once instead of running.
+    pub(crate) at_once: Option<Action>,
+    /// `--profile`, and where it was asked for.
+    pub(crate) profile: Option<(&'static Profile, Spot)>,
+    /// The profile's own options.
+    pub(crate) profile_words: Vec<Word>,
 }
 
 /// An argument with its place on the line.
@@ -85,6 +91,7 @@ enum Meaning {
     Tool(&'static ToolSpec),
     /// A job option: the whole name, and the row.
     Job(&'static str, &'static OptionSpec),
+    Profile(&'static ProfileOption),
     Ambiguous(Vec<&'static str>),
     Unknown,
 }
@@ -94,6 +101,20 @@ struct Parser<'a> {
     report: &'a mut Report,
     /// Engines named so far: their options may be shortened.
     engines: Vec<String>,
+    /// The profile that is asked for anywhere on the line: its options are known on all of it.
+    profile: Option<&'static Profile>,
+}
+
+/// The profile that the line asks for, wherever it does.
+fn asked_profile(args: &[Arg]) -> Option<&'static Profile> {
+    let mut args = args.iter().map(|arg| arg.text.trim_start_matches('-'));
+    while let Some(arg) = args.next() {
+        let value = arg.strip_prefix("profile=").or_else(|| if arg == "profile" { args.next() } else { None });
+        if let Some(profile) = value.and_then(profile::find) {
+            return Some(profile);
+        }
+    }
+    None
 }
 
 /// Takes `args` (without the program's name) apart.
@@ -124,6 +145,11 @@ pub(crate) fn parse(args: &[OsString], source: &dyn Source, report: &mut Report)
             trigger: None,
             aux_path: None,
             grace_ns: DEFAULT_GRACE_NS,
+            status_lines: None,
+            terse_header: false,
+            bandwidth_log: None,
+            idle: None,
+            debug: Debug::default(),
         },
         sections: vec![Section { name: "global".into(), spot: start, words: Vec::new() }],
         files: Vec::new(),
@@ -133,9 +159,12 @@ pub(crate) fn parse(args: &[OsString], source: &dyn Source, report: &mut Report)
         append_terse: false,
         parse_only: false,
         showcmd: false,
-        print: None,
+        at_once: None,
+        profile: None,
+        profile_words: Vec::new(),
     };
-    let mut parser = Parser { line, report, engines: Vec::new() };
+    let profile = asked_profile(&args);
+    let mut parser = Parser { line, report, engines: Vec::new(), profile };
     parser.run(&args);
     let formats = &mut parser.line.tool.formats;
     if formats.is_empty() {
@@ -167,7 +196,7 @@ impl Parser<'_> {
                 continue;
             }
             self.option(arg, dashes.min(2), &mut rest);
-            if self.line.print.is_some() {
+            if self.line.at_once.is_some() {
                 return;
             }
         }
@@ -188,6 +217,8 @@ impl Parser<'_> {
         };
         let (name, argument) = match &meaning {
             Meaning::Tool(row) => (row.name, row.argument),
+            Meaning::Profile(option) if option.kind == Kind::Flag => (option.name, Argument::Optional("0|1")),
+            Meaning::Profile(option) => (option.name, Argument::Required("VALUE")),
             Meaning::Job(name, row) if row.takes_no_value() => (*name, Argument::Optional("0|1")),
             // fio takes even an option that follows for the value.
             Meaning::Job(name, row) if row.bare && next_is_option => (*name, Argument::Optional("VALUE")),
@@ -219,12 +250,16 @@ impl Parser<'_> {
         let word = Word { name: name.to_owned(), name_spot, value, value_spot, uncut: None, verbatim };
         match meaning {
             Meaning::Tool(row) => self.tool(row, &word),
+            Meaning::Profile(_) => self.line.profile_words.push(word),
             _ => self.job(word),
         }
     }
 
     fn job(&mut self, word: Word) {
         let value = word.value.clone().unwrap_or_default();
+        if word.name == "profile" {
+            return self.profile(&value, &word);
+        }
         if word.name == "name" {
             let section = Section { name: value, spot: word.name_spot.clone(), words: Vec::new() };
             self.line.sections.push(section);
@@ -240,6 +275,10 @@ impl Parser<'_> {
     fn meaning(&self, typed: &str) -> Meaning {
         if let Some(row) = cli_options::find(typed) {
             return Meaning::Tool(row);
+        }
+        let own = self.profile.map_or(&[][..], |profile| profile.options);
+        if let Some(option) = own.iter().find(|option| option.name == typed) {
+            return Meaning::Profile(option);
         }
         let jobs = || all_options().flat_map(|row| row.names().map(move |name| (name, row)));
         if let Some((name, row)) = jobs().find(|(name, _)| *name == typed) {
@@ -304,8 +343,17 @@ impl Parser<'_> {
             "parse-only" => line.parse_only = true,
             "showcmd" => line.showcmd = true,
             "allow-destroy" => line.tool.allow_destroy.extend(identities(value)),
-            "version" => line.print = Some(help::version()),
-            "help" => line.print = Some(help::usage()),
+            "terse-header" => line.tool.terse_header = true,
+            "status-lines" => line.tool.status_lines = Some(value.into()),
+            "bandwidth-log" => line.tool.bandwidth_log = Some(if value.is_empty() { "agg" } else { value }.to_owned()),
+            "version" => line.at_once = Some(Action::Print(help::version())),
+            "help" => line.at_once = Some(Action::Print(help::usage())),
+            "inflate-log" => line.at_once = Some(Action::Serve(Service::InflateLog(value.into()))),
+            "cpuclock-test" => line.at_once = Some(Action::Serve(Service::ClockTest)),
+            "crctest" => self.checksums(value, word),
+            "memcpytest" => self.copies(value, word),
+            "idle-prof" => self.idle(value, word),
+            "debug" => self.debug(value, word),
             "section" => self.section(value, word),
             "output-format" => self.formats(value, word),
             "minimal" => line.tool.formats = vec![OutputFormat::Terse],
@@ -315,7 +363,7 @@ impl Parser<'_> {
             "eta-interval" => self.eta_interval(word),
             "eta-newline" => self.line.tool.eta_newline_ns = self.time(word).unwrap_or_default(),
             "grace" => self.line.tool.grace_ns = self.time(word).unwrap_or_default(),
-            "cmdhelp" => self.print(help::cmdhelp(value), word),
+            "cmdhelp" => self.print(help::cmdhelp(value, self.profile), word),
             "enghelp" => self.print(help::enghelp(value), word),
             _ => {}
         }
@@ -327,8 +375,77 @@ impl Parser<'_> {
 
     fn print(&mut self, text: Result<String, String>, word: &Word) {
         match text {
-            Ok(text) => self.line.print = Some(text),
+            Ok(text) => self.line.at_once = Some(Action::Print(text)),
             Err(message) => self.error(word, message, None),
+        }
+    }
+
+    fn profile(&mut self, value: &str, word: &Word) {
+        match profile::find(value) {
+            Some(profile) => self.line.profile = Some((profile, word.value_spot.clone())),
+            None => {
+                let names = PROFILES.iter().map(|profile| profile.name).collect::<Vec<_>>().join(", ");
+                self.error(word, format!("profile `{value}` not found"), Some(format!("there are: {names}")));
+            }
+        }
+    }
+
+    /// What `--crctest` and `--memcpytest` name: all of `known` if nothing; none if a name is wrong.
+    fn picked<T: Copy>(&mut self, known: &[(&'static str, T)], value: &str, word: &Word) -> Option<Vec<T>> {
+        let names = || known.iter().map(|(name, _)| *name);
+        if value == "help" {
+            let text = names().map(|name| format!("{name}\n")).collect();
+            self.line.at_once = Some(Action::Print(text));
+            return None;
+        }
+        let mut picked = Vec::new();
+        for asked in value.split(',').map(str::trim).filter(|asked| !asked.is_empty()) {
+            match known.iter().find(|(name, _)| *name == asked) {
+                Some((_, item)) => picked.push(*item),
+                None => {
+                    let help = format!("there are: {}", names().collect::<Vec<_>>().join(", "));
+                    self.error(word, format!("`{asked}` is none of those that can be measured"), Some(help));
+                    return None;
+                }
+            }
+        }
+        Some(if picked.is_empty() { known.iter().map(|(_, item)| *item).collect() } else { picked })
+    }
+
+    fn checksums(&mut self, value: &str, word: &Word) {
+        if let Some(picked) = self.picked(CHECKSUMS, value, word) {
+            self.line.at_once = Some(Action::Serve(Service::Checksums(picked)));
+        }
+    }
+
+    fn copies(&mut self, value: &str, word: &Word) {
+        let known = Copying::ALL.map(|copying| (copying.word(), copying));
+        if let Some(picked) = self.picked(&known, value, word) {
+            self.line.at_once = Some(Action::Serve(Service::Copies(picked)));
+        }
+    }
+
+    fn idle(&mut self, value: &str, word: &Word) {
+        match value {
+            "system" => self.line.tool.idle = Some(IdleReport::System),
+            "percpu" => self.line.tool.idle = Some(IdleReport::PerCpu),
+            "calibrate" => self.line.at_once = Some(Action::Serve(Service::Calibrate)),
+            _ => self.error(word, format!("`{value}` is none of: system, percpu, calibrate"), None),
+        }
+    }
+
+    fn debug(&mut self, value: &str, word: &Word) {
+        let names = || TOPICS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(",");
+        if matches!(value, "help" | "?") {
+            self.line.at_once = Some(Action::Print(format!("topics of --debug: {},all,job:N\n", names())));
+            return;
+        }
+        for topic in value.split(',').map(str::trim) {
+            if !self.line.tool.debug.add(topic) {
+                let near = suggest::nearest(topic, TOPICS.iter().map(|(name, _)| *name));
+                let help = near.map_or(format!("there are: {}", names()), |near| format!("did you mean `{near}`?"));
+                return self.error(word, format!("`{topic}` is nothing that can be traced"), Some(help));
+            }
         }
     }
 
@@ -394,7 +511,7 @@ impl Parser<'_> {
     }
 }
 
-/// What the line asks for, when all is well.
+/// What the line asks for, when all is well and nothing is to be done at once.
 pub(crate) fn action(line: &CommandLine, showcmd: impl FnOnce() -> String) -> Action {
     if line.showcmd {
         return Action::Print(showcmd());

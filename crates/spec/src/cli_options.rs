@@ -37,7 +37,21 @@ const NO_NETWORK: Status = Refused {
     instead: "start one rank per host with MPI; the ranks' results are merged",
 };
 
-const STATUS: Status = Differs("in the normal text; a JSON document is given once, at the end");
+const STATUS: Status = Differs(
+    "in the normal text; as JSON each report is one line of a file of its own, `--status-lines`, which is \
+     `OUTPUT.status.jsonl` beside a file of `--output`, and the document is given once, at the end",
+);
+
+const IDLE: Status = Differs(
+    "the kernel's own counts of idle time are taken; no threads spin meanwhile, which would change what is measured",
+);
+
+const BANDWIDTH: Status = Differs("written whether progress is shown or not, and every interval is in it");
+
+const DEBUG: Status =
+    Differs("the lines are our own, parts that are not in this program have none, and a wrong word is an error");
+
+const MICRO: Status = Differs("md5 to sha3, as `verify=` has them; not the hashes that fio uses only inside itself");
 
 /// Every one.
 pub static TOOL_OPTIONS: &[ToolSpec] = &[
@@ -65,18 +79,20 @@ pub static TOOL_OPTIONS: &[ToolSpec] = &[
     row("terse-version", Required("N"), "version of terse lines: 2, 3, 4 or 5", Same),
     row("append-terse", None, "add terse lines to the report", Same),
     row("minimal", None, "report in terse lines", Same),
-    row("bandwidth-log", Optional("NAME"), "log the bandwidth of all jobs together", NotYet),
+    row("terse-header", None, "put a line with the names of the fields before terse lines", Ours),
+    row("bandwidth-log", Optional("NAME"), "log the bandwidth of all jobs together", BANDWIDTH),
     row(
         "latency-log",
         Required("NAME"),
         "log latencies",
         Refused { why: "fio has dropped it", instead: "the job option write_lat_log" },
     ),
-    row("debug", Required("LIST"), "trace parts of the program", NotYet),
-    row("inflate-log", Required("FILE"), "print a compressed log", NotYet),
+    row("debug", Required("LIST"), "trace parts of the program: a list, `all`, `job:N` for one job, `help`", DEBUG),
+    row("inflate-log", Required("FILE"), "print a compressed log and stop", Same),
     row("status-interval", Required("TIME"), "print a full report this often", STATUS),
+    row("status-lines", Required("FILE"), "write those reports there, one JSON document a line", Ours),
     row("aux-path", Required("DIR"), "where logs, states and the output of commands go", Same),
-    row("idle-prof", Required("KIND"), "report how idle the CPUs were", NotYet),
+    row("idle-prof", Required("KIND"), "report how idle the CPUs were: system, percpu; calibrate and stop", IDLE),
     row("trigger-file", Required("FILE"), "run the trigger when this file appears", Same),
     row("trigger-timeout", Required("TIME"), "run the trigger after this time", Same),
     row("trigger", Required("COMMAND"), "command to run as the trigger", Same),
@@ -85,9 +101,9 @@ pub static TOOL_OPTIONS: &[ToolSpec] = &[
     row("daemonize", Required("PIDFILE"), "run the server in the background", NO_NETWORK),
     row("client", Required("HOST"), "run the jobs on another host", NO_NETWORK),
     row("remote-config", Required("FILE"), "job file on the server", NO_NETWORK),
-    row("cpuclock-test", None, "check the CPU's clock", NotYet),
-    row("crctest", Optional("LIST"), "measure checksums", NotYet),
-    row("memcpytest", Optional("LIST"), "measure memory copies", NotYet),
+    row("cpuclock-test", None, "check the CPU's clock and stop", Same),
+    row("crctest", Optional("LIST"), "measure checksums and stop: all, or a list", MICRO),
+    row("memcpytest", Optional("LIST"), "measure memory copies and stop: all, or a list", Same),
     row("merge-blktrace-only", None, "merge traces and stop", NotYet),
 ];
 

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::cli_options::TOOL_OPTIONS;
+use crate::engines::absent_engine;
 use crate::table::{Category, OptionSpec, Status, all_options};
 
 /// One sentence on how an option stands to fio's.
@@ -14,6 +15,17 @@ pub(crate) fn status_sentence(status: &Status) -> String {
         Status::NoEffect(why) => format!("Accepted without effect: {why}."),
         Status::Refused { why, instead } => format!("Not supported: {why}. Instead: {instead}."),
         Status::NotYet => "Not carried out yet; refused.".into(),
+    }
+}
+
+/// The same for an option of the job language: one whose engines are not there is refused with them.
+fn stands(row: &OptionSpec) -> String {
+    let reasons: Option<Vec<_>> = row.engines.iter().map(|engine| absent_engine(engine)).collect();
+    match reasons.as_deref() {
+        Some([first, ..]) if row.status == Status::NotYet => {
+            format!("Refused with its engine, which {}. Instead: {}.", first.why, first.instead)
+        }
+        _ => status_sentence(&row.status),
     }
 }
 
@@ -43,7 +55,7 @@ fn entry(row: &OptionSpec) -> String {
     if row.linux_only {
         text.push_str("- only on Linux\n");
     }
-    let _ = writeln!(text, "- {}\n", status_sentence(&row.status));
+    let _ = writeln!(text, "- {}\n", stands(row));
     text
 }
 
@@ -74,7 +86,7 @@ pub fn compatibility_markdown() -> String {
     for category in Category::ALL {
         let _ = writeln!(text, "\n## {}\n\n| option | how it stands |\n|---|---|", category.title());
         for row in of_category(category) {
-            let _ = writeln!(text, "| `{}` | {} |", title(row), status_sentence(&row.status));
+            let _ = writeln!(text, "| `{}` | {} |", title(row), stands(row));
         }
     }
     text

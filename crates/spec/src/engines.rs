@@ -10,67 +10,126 @@ pub struct EngineName {
     pub name: &'static str,
     /// What it does, in a few words.
     pub summary: &'static str,
+    /// Why this program has no such engine, if it has none.
+    pub absent: Option<Absent>,
+}
+
+/// Why there is no engine of a name that fio knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Absent {
+    /// The reason, as the end of a sentence that begins with the engine.
+    pub why: &'static str,
+    /// What reaches the same storage.
+    pub instead: &'static str,
 }
 
 const fn engine(name: &'static str, summary: &'static str) -> EngineName {
-    EngineName { name, summary }
+    EngineName { name, summary, absent: None }
 }
+
+const fn absent(name: &'static str, summary: &'static str, why: &'static str, instead: &'static str) -> EngineName {
+    EngineName { name, summary, absent: Some(Absent { why, instead }) }
+}
+
+const LATER: &str = "is not carried out yet";
+const MOUNTED: &str = "mount the file system and use ioengine=io_uring on its files";
+const ON_FILES: &str = "use ioengine=mmap on a file of a DAX file system";
 
 /// Every engine of fio, and ours.
 pub const ENGINES: &[EngineName] = &[
-    engine("cpuio", "burns CPU time, moves no data"),
-    engine("dev-dax", "persistent memory as a character device"),
-    engine("dfs", "DAOS file system"),
-    engine("dircreate", "creates directories"),
-    engine("dirdelete", "removes directories"),
-    engine("dirstat", "looks directories up"),
-    engine("e4defrag", "moves extents of an ext4 file"),
-    engine("exec", "runs a program"),
+    absent("cpuio", "burns CPU time, moves no data", LATER, "run stress-ng beside it"),
+    absent("dev-dax", "persistent memory as a character device", "needs libpmem and a DAX device", ON_FILES),
+    absent("dfs", "DAOS file system", "needs DAOS's libdfs", MOUNTED),
+    absent("dircreate", "creates directories", LATER, "use mdtest"),
+    absent("dirdelete", "removes directories", LATER, "use mdtest"),
+    absent("dirstat", "looks directories up", LATER, "use mdtest"),
+    absent("e4defrag", "moves extents of an ext4 file", LATER, "use e4defrag, and measure it with ioengine=exec"),
+    absent("exec", "runs a program", LATER, "use exec_prerun and exec_postrun"),
     engine("falloc", "preallocates and punches holes"),
-    engine("filecreate", "creates files"),
-    engine("filedelete", "removes files"),
-    engine("filestat", "looks files up"),
-    engine("ftruncate", "sets the length of files"),
-    engine("gfapi", "GlusterFS without a mount"),
-    engine("gfapi_async", "GlusterFS without a mount, asynchronous"),
-    engine("http", "objects over WebDAV, Swift or S3"),
-    engine("ime_aio", "IME, asynchronous"),
-    engine("ime_psync", "IME, synchronous"),
-    engine("ime_psyncv", "IME, vectored"),
+    absent("filecreate", "creates files", LATER, "use mdtest"),
+    absent("filedelete", "removes files", LATER, "use mdtest"),
+    absent("filestat", "looks files up", LATER, "use mdtest"),
+    absent("ftruncate", "sets the length of files", LATER, "use truncate(1) in exec_prerun"),
+    absent("gfapi", "GlusterFS without a mount", "needs GlusterFS's libgfapi", MOUNTED),
+    absent("gfapi_async", "GlusterFS without a mount, asynchronous", "needs GlusterFS's libgfapi", MOUNTED),
+    absent("http", "objects over WebDAV, Swift or S3", LATER, "mount the bucket and use ioengine=psync on its files"),
+    absent("ime_aio", "IME, asynchronous", "needs DDN's libim_client", MOUNTED),
+    absent("ime_psync", "IME, synchronous", "needs DDN's libim_client", MOUNTED),
+    absent("ime_psyncv", "IME, vectored", "needs DDN's libim_client", MOUNTED),
     engine("io_uring", "Linux's shared submission and completion rings"),
-    engine("io_uring_cmd", "NVMe pass-through over io_uring"),
+    absent(
+        "io_uring_cmd",
+        "NVMe pass-through over io_uring",
+        LATER,
+        "use ioengine=io_uring on the block device of the namespace",
+    ),
     engine("libaio", "Linux's kernel AIO"),
-    engine("libblkio", "block devices by libblkio"),
-    engine("libcufile", "GPUDirect storage"),
-    engine("libhdfs", "Hadoop file system"),
-    engine("libhipfile", "ROCm's GPU storage"),
-    engine("libiscsi", "iSCSI without a device"),
-    engine("libpmem", "persistent memory in a DAX file system"),
-    engine("libzbc", "zoned block devices by libzbc"),
+    absent("libblkio", "block devices by libblkio", "needs libblkio", "use ioengine=io_uring on the block device"),
+    absent(
+        "libcufile",
+        "GPUDirect storage",
+        "needs NVIDIA's libcufile and a GPU",
+        "use ioengine=io_uring with direct=1: without the GPU, the same storage",
+    ),
+    absent("libhdfs", "Hadoop file system", "needs Hadoop's libhdfs", MOUNTED),
+    absent(
+        "libhipfile",
+        "ROCm's GPU storage",
+        "needs AMD's hipFile and a GPU",
+        "use ioengine=io_uring with direct=1: without the GPU, the same storage",
+    ),
+    absent(
+        "libiscsi",
+        "iSCSI without a device",
+        "needs libiscsi",
+        "log in with iscsiadm and use ioengine=io_uring on the device",
+    ),
+    absent("libpmem", "persistent memory in a DAX file system", "needs libpmem", ON_FILES),
+    absent("libzbc", "zoned block devices by libzbc", "needs libzbc", "use zonemode=zbd on the block device"),
     engine("mmap", "copies from and to a mapping"),
-    engine("mtd", "raw flash"),
-    engine("nbd", "network block device"),
-    engine("net", "socket to socket"),
-    engine("netsplice", "socket to socket by splice"),
-    engine("nfs", "NFS without a mount"),
+    absent("mtd", "raw flash", LATER, "use ioengine=psync on /dev/mtdblockN"),
+    absent(
+        "nbd",
+        "network block device",
+        LATER,
+        "attach the export with nbd-client and use ioengine=io_uring on /dev/nbdN",
+    ),
+    absent("net", "socket to socket", LATER, "use iperf3"),
+    absent("netsplice", "socket to socket by splice", LATER, "use iperf3"),
+    absent("nfs", "NFS without a mount", LATER, MOUNTED),
     engine("null", "completes at once, moves no data"),
-    engine("page_fault", "touches pages of anonymous memory"),
-    engine("pmemblk", "atomic blocks in persistent memory"),
+    absent("page_fault", "touches pages of anonymous memory", LATER, "use ioengine=mmap on a file of /dev/shm"),
+    absent(
+        "pmemblk",
+        "atomic blocks in persistent memory",
+        "needs PMDK's libpmemblk, which its makers have given up",
+        ON_FILES,
+    ),
     engine("posixaio", "the platform's POSIX AIO"),
     engine("psync", "pread and pwrite"),
     engine("pvsync", "preadv and pwritev"),
     engine("pvsync2", "preadv2 and pwritev2"),
-    engine("rados", "Ceph objects"),
-    engine("rbd", "Ceph block device without a mapping"),
-    engine("rdma", "remote memory"),
-    engine("sg", "SCSI generic"),
+    absent("rados", "Ceph objects", "needs Ceph's librados", "map an image with rbd map, or mount CephFS"),
+    absent(
+        "rbd",
+        "Ceph block device without a mapping",
+        "needs Ceph's librbd",
+        "map the image with rbd map and use ioengine=io_uring on /dev/rbdN",
+    ),
+    absent("rdma", "remote memory", "needs librdmacm and an RDMA device", "use ib_write_bw of the perftest package"),
+    absent("sg", "SCSI generic", LATER, "use ioengine=psync with direct=1 on the block device of the disk"),
     engine("sim", "a seeded model of a device, in virtual time"),
-    engine("solarisaio", "Solaris's AIO"),
+    absent("solarisaio", "Solaris's AIO", "is an interface of Solaris", "use ioengine=io_uring, or ioengine=posixaio"),
     engine("splice", "splice through a pipe"),
     engine("sync", "lseek, read and write"),
-    engine("vsync", "neighbouring I/Os joined to one readv or writev"),
-    engine("windowsaio", "Windows's overlapped I/O"),
-    engine("xnvme", "NVMe by xNVMe"),
+    absent("vsync", "neighbouring I/Os joined to one readv or writev", LATER, "use ioengine=pvsync"),
+    absent(
+        "windowsaio",
+        "Windows's overlapped I/O",
+        "is an interface of Windows",
+        "use ioengine=io_uring, or ioengine=posixaio",
+    ),
+    absent("xnvme", "NVMe by xNVMe", "needs libxnvme", "use ioengine=io_uring on the block device of the namespace"),
 ];
 
 /// The engine's main name (`aio` and `linuxaio` are libaio), or none for a word that is no engine.
@@ -80,4 +139,9 @@ pub fn resolve(word: &str) -> Option<&'static str> {
         other => other,
     };
     ENGINES.iter().map(|e| e.name).find(|name| *name == word)
+}
+
+/// Why there is no engine of this main name, if there is none.
+pub fn absent_engine(name: &str) -> Option<Absent> {
+    ENGINES.iter().find(|engine| engine.name == name)?.absent
 }

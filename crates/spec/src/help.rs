@@ -7,6 +7,7 @@ use crate::cli::shell_quoted;
 use crate::cli_options::{Argument, TOOL_OPTIONS};
 use crate::engines;
 use crate::job::{Job, OptionWord};
+use crate::profile::Profile;
 use crate::suggest;
 use crate::table::{Lookup, OptionSpec, all_options, lookup};
 
@@ -64,10 +65,14 @@ fn no_such(word: &str, names: impl Iterator<Item = &'static str>) -> String {
 }
 
 /// `--cmdhelp[=OPTION|all]`.
-pub(crate) fn cmdhelp(what: &str) -> Result<String, String> {
+pub(crate) fn cmdhelp(what: &str, profile: Option<&Profile>) -> Result<String, String> {
+    let own = profile.map_or(&[][..], |profile| profile.options);
     let rows = || all_options().filter(|row| row.engines.is_empty());
     match what {
-        "" => Ok(rows().map(line).collect()),
+        "" => {
+            let own = own.iter().map(|option| format!("{:<24}: {}\n", option.name, option.summary));
+            Ok(rows().map(line).chain(own).collect())
+        }
         "all" => Ok(rows().map(card).collect::<Vec<_>>().join("\n")),
         name => match rows().find(|row| row.names().any(|n| n == name)) {
             Some(row) => Ok(card(row)),

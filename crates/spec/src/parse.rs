@@ -9,6 +9,7 @@ use crate::cli::{self, CommandLine};
 use crate::help;
 use crate::job::{Job, OptionWord};
 use crate::jobfile;
+use crate::profile;
 use crate::report::Report;
 use crate::rules;
 use crate::words::{Section, Spot};
@@ -21,8 +22,8 @@ use crate::words::{Section, Spot};
 pub fn parse_command_line(args: &[OsString], host: &Host, source: &dyn Source) -> Result<Invocation, Vec<Diagnostic>> {
     let mut report = Report::default();
     let line = cli::parse(args, source, &mut report);
-    if let Some(text) = line.print {
-        return Ok(printed(text, line.tool));
+    if let Some(action) = line.at_once {
+        return Ok(at_once(action, line.tool));
     }
     let settings = Settings { strict: line.strict, fio_exact: line.fio_exact, readonly: line.tool.readonly };
     let mut collector = Collector {
@@ -45,12 +46,12 @@ pub fn parse_command_line(args: &[OsString], host: &Host, source: &dyn Source) -
         return Err(report.into_list());
     }
     let action = cli::action(&line, || help::showcmd(&templates, &jobs));
-    Ok(Invocation { action, tool: line.tool, global_words, jobs, diagnostics: report.into_list() })
+    let profile = line.profile.as_ref().map(|(profile, _)| profile.name.to_owned());
+    Ok(Invocation { action, tool: line.tool, global_words, jobs, profile, diagnostics: report.into_list() })
 }
 
-fn printed(text: String, tool: ToolOptions) -> Invocation {
-    let action = Action::Print(text);
-    Invocation { action, tool, global_words: Vec::new(), jobs: Vec::new(), diagnostics: Vec::new() }
+fn at_once(action: Action, tool: ToolOptions) -> Invocation {
+    Invocation { action, tool, global_words: Vec::new(), jobs: Vec::new(), profile: None, diagnostics: Vec::new() }
 }
 
 struct Collector<'a> {
@@ -64,11 +65,27 @@ struct Collector<'a> {
 
 impl Collector<'_> {
     fn collect(&mut self, line: &CommandLine, host: &Host, source: &dyn Source) {
-        let template = self.sections(Built::default(), &line.sections, None, false);
+        let profile = self.profile(line, host);
+        let template = self.sections(Built::default(), profile.as_ref().unwrap_or(&line.sections), None, false);
         for (index, (path, spot)) in line.files.iter().enumerate() {
             let sections = jobfile::read(path, spot, host, source, self.assembler.report);
             self.sections(template.clone(), &sections, Some(&line.only), index > 0);
         }
+    }
+
+    /// The sections of a profile. What the line says for all jobs stands above what the profile says for them.
+    fn profile(&mut self, line: &CommandLine, host: &Host) -> Option<Vec<Section>> {
+        let (profile, asked_at) = line.profile.as_ref()?;
+        let report = &mut *self.assembler.report;
+        if line.sections.len() > 1 || !line.files.is_empty() {
+            let help = "leave out --name and job files, or the profile";
+            report.error(asked_at, "a profile brings jobs of its own", Some(help.to_owned()));
+            return Some(Vec::new());
+        }
+        let mut sections = profile::sections(profile, asked_at, &line.profile_words, host, report);
+        let at = sections.len().min(1);
+        sections.splice(at..at, line.sections.iter().cloned());
+        Some(sections)
     }
 
     /// Applies sections in order and returns the template at the end. `only` names the sections of a job file that

@@ -8,7 +8,7 @@ pub(crate) use process::waits;
 
 use crate::api::Severity;
 use crate::assemble::{Built, Settings};
-use crate::job::{BlockSizes, Job, PerDirection, Seed, Size, Verify, VerifyMethod};
+use crate::job::{BlockSizes, Job, PerDirection, Seed, Size, Verify, VerifyMethod, WindowValue};
 use crate::report::Report;
 use crate::words::Spot;
 
@@ -34,6 +34,8 @@ pub(crate) fn finish(built: Built, declared: &Spot, settings: Settings, report: 
     rules.buffers();
     rules.memory();
     rules.engine_requests();
+    rules.logs();
+    rules.profile();
     let words = std::mem::take(&mut rules.built.words);
     Job { words, ..rules.built.draft.job }
 }
@@ -52,6 +54,26 @@ impl Rules<'_> {
         let help = (!help.is_empty()).then(|| help.to_owned());
         let spot = self.spot(names);
         self.report.say(severity, &spot, message, help);
+    }
+
+    fn profile(&mut self) {
+        if self.given("profile") {
+            let help = "`--profile=NAME` on the command line runs it";
+            self.say(Severity::Warning, &["profile"], "`profile` does nothing in a job file, as in fio", help);
+        }
+    }
+
+    /// A compressed record has one value, and no time of issue.
+    fn logs(&mut self) {
+        let logs = &self.built.draft.job.logs;
+        let unfit = match (logs.compressed, logs.issue_time, logs.window_value) {
+            (true, true, _) => "log_issue_time",
+            (true, _, WindowValue::Both) => "log_window_value",
+            _ => return,
+        };
+        let message = format!("a compressed log has no room for what `{unfit}` asks for");
+        let help = "leave out one of log_store_compressed and the option named";
+        self.say(Severity::Error, &[unfit, "log_store_compressed"], &message, help);
     }
 
     fn rates(&mut self) {

@@ -9,6 +9,7 @@ pub mod lines;
 pub mod lines_data;
 pub mod lines_engines;
 pub mod lines_files;
+pub mod lines_flags;
 pub mod lines_memory;
 pub mod lines_process;
 pub mod lines_shape;

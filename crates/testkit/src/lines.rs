@@ -4,7 +4,7 @@
 pub struct Line {
     /// The options it is about.
     pub about: &'static str,
-    /// The arguments, blanks between them. `--name=j` is put in front unless they name a job.
+    /// The arguments, blanks between them. `--name=j` is put in front unless they name a job or a profile.
     pub arguments: &'static str,
     /// Files made before: name and size.
     pub given: &'static [(&'static str, u64)],
@@ -42,7 +42,7 @@ impl Line {
 
     /// The arguments as a list.
     pub fn words(&self) -> Vec<&'static str> {
-        let named = self.arguments.contains("--name");
+        let named = self.arguments.contains("--name") || self.arguments.contains("--profile");
         let first = if named { None } else { Some("--name=j") };
         first.into_iter().chain(self.arguments.split_whitespace()).collect()
     }

@@ -3,3 +3,4 @@
 pub(crate) mod generate;
 pub(crate) mod quick;
 pub(crate) mod run;
+pub(crate) mod service;

@@ -16,20 +16,25 @@ use iostrata_os::signals::Signals;
 use iostrata_os::{file, host};
 use iostrata_report::{RenderOptions, fio_json, terse, text};
 use iostrata_result::{Note, OptionWord, RunResult};
-use iostrata_run::{Context, Plan, Refused, RunError, Trigger, execute, plan, refuse};
+use iostrata_run::{Context, Event, Plan, Refused, RunError, Sink, Trigger, execute, plan, refuse, trace_line};
 use iostrata_spec::{
-    Action, Diagnostic, Eta, Host, Invocation, OutputFormat, Source, ToolOptions, parse_command_line,
+    Action, Diagnostic, Eta, Host, Invocation, OutputFormat, Source, ToolOptions, Topic, parse_command_line,
     render_diagnostics,
 };
 
+use crate::bandwidth::BandwidthLog;
+use crate::commands::service::serve;
 use crate::logs::LogWriter;
 use crate::output::{Destination, complain, print};
+use crate::status::{status_lines, status_note};
 use crate::watch::Watch;
 
 /// The exit code of a run that a signal ended.
 const SIGNALLED: u8 = 128;
 /// Nobody writes a job file of so many bytes; a data file was named by mistake.
 const LARGEST_JOB_FILE: u64 = 64 << 20;
+/// How often the bandwidth of all jobs is logged, as in fio.
+const BANDWIDTH_INTERVAL_NS: u64 = 500_000_000;
 /// How long to wait between looks at whether the plan is made; it is told of when it is.
 const PLANNING_LOOK_NS: u64 = 500_000_000;
 
@@ -126,6 +131,7 @@ fn carry_out(arguments: &[OsString], as_fio: bool, signals: Signals) -> anyhow::
     match &invocation.action {
         Action::Print(text) => return print(text).map(|()| 0),
         Action::ParseOnly => return Ok(0),
+        Action::Serve(service) => return serve(service),
         Action::Run => {}
     }
     let machine_format = invocation.tool.formats.iter().any(|format| *format != OutputFormat::Normal);
@@ -169,8 +175,18 @@ fn run_jobs(
         Eta::Auto => live && tool.formats.len() == 1 && iostrata_os::terminal::stdout_is_terminal(),
     };
     let mut watch = Watch::new(render.clone(), normal, live, eta, tool.eta_newline_ns);
+    watch.status_lines = status_lines(tool);
+    watch.bandwidth = tool.bandwidth_log.as_deref().map(BandwidthLog::start).transpose()?;
     let mut context = context(arguments, invocation, guard, signals, eta);
-    let logs = LogWriter::start(&plan)?;
+    if watch.bandwidth.is_some() && !eta {
+        context.progress_ns = Some(BANDWIDTH_INTERVAL_NS);
+    }
+    context.notes.extend(status_note(tool));
+    if tool.debug.any() {
+        parsed(invocation).iter().for_each(|line| watch.event(Event::Trace(line)));
+    }
+    let trace = if live { print_trace } else { complain };
+    let logs = LogWriter::start(&plan, tool.debug, trace)?;
     if let Some(logs) = &logs {
         context.logs = Some(logs.sender.clone());
         context.notes.extend(logs.notes.iter().cloned());
@@ -178,6 +194,8 @@ fn run_jobs(
     execute(&plan, context, &mut watch);
     let logged = logs.map_or(Ok(()), LogWriter::finish);
     let Some(result) = watch.result.take() else { bail!("the run ended without a result; please report it") };
+    let done = total_bytes(&result);
+    let logged = logged.and(watch.bandwidth.take().map_or(Ok(()), |log| log.finish(done)));
     let saved = save.map_or(Ok(()), |save| save.write(&iostrata_result::to_json(&result)));
     if !(normal && destination == Destination::Stdout) {
         // The normal text has these lines itself.
@@ -187,6 +205,42 @@ fn run_jobs(
     let document = document(&result, tool, Some(&watch), &render);
     destination.write(&document).and(saved).and(logged)?;
     Ok(iostrata_result::derive::exit_code(&result))
+}
+
+/// For the lines of `--debug` that come from the logs' thread.
+fn print_trace(line: &str) {
+    // A closed standard output is told of when the report is written.
+    let _ = print(line);
+}
+
+/// Bytes of all workers, by direction.
+fn total_bytes(result: &RunResult) -> [u64; 3] {
+    let mut bytes = [0; 3];
+    for worker in &result.workers {
+        for (sum, direction) in bytes.iter_mut().zip([&worker.read, &worker.write, &worker.trim]) {
+            *sum += direction.as_ref().map_or(0, |direction| direction.bytes);
+        }
+    }
+    bytes
+}
+
+/// The options of each job as they were read, for `--debug=parse` and `--debug=profile`.
+fn parsed(invocation: &Invocation) -> Vec<String> {
+    let debug = invocation.tool.debug;
+    let mut lines = Vec::new();
+    for (number, job) in (1..).zip(&invocation.jobs).filter(|(number, _)| debug.traces(Topic::Parse, *number)) {
+        let own = job.words.iter().map(|word| format!("{}: {}={}", job.name, word.name, word.value));
+        lines.extend(own.map(|text| trace_line(Topic::Parse, number, &text)));
+    }
+    if debug.traces(Topic::Profile, debug.only_job.unwrap_or(0)) {
+        let names: Vec<&str> = invocation.jobs.iter().map(|job| job.name.as_str()).collect();
+        let text = match &invocation.profile {
+            Some(profile) => format!("{profile} stands for the jobs {}", names.join(", ")),
+            None => String::from("no profile is asked for"),
+        };
+        lines.push(trace_line(Topic::Profile, 0, &text));
+    }
+    lines
 }
 
 /// Programs that asked for a document get one. The text would say no more than standard error has said.
@@ -263,6 +317,8 @@ pub(crate) fn context(
         tool_version: env!("CARGO_PKG_VERSION").to_string(),
         notes: invocation.diagnostics.iter().map(note_of).collect(),
         logs: None,
+        debug: invocation.tool.debug,
+        idle: invocation.tool.idle,
     }
 }
 
@@ -277,7 +333,7 @@ fn document(result: &RunResult, tool: &ToolOptions, watch: Option<&Watch>, rende
     }
     if asked(OutputFormat::Terse) {
         let version = terse::Version::of(tool.terse_version).unwrap_or(terse::Version::V3);
-        document.push_str(&terse::render(result, version));
+        document.push_str(&terse::render(result, version, tool.terse_header));
     }
     if asked(OutputFormat::Json) || asked(OutputFormat::JsonPlus) {
         document.push_str(&fio_json::render(result, asked(OutputFormat::JsonPlus), render));

@@ -1,5 +1,9 @@
 //! macOS.
 
+pub(super) fn cpu_idle_ns() -> std::io::Result<Vec<(u32, u64)>> {
+    Err(std::io::Error::new(std::io::ErrorKind::Unsupported, "macOS does not tell each CPU's idle time to programs"))
+}
+
 pub(super) fn memory_bytes() -> u64 {
     let mut bytes = 0u64;
     let mut len = size_of::<u64>();

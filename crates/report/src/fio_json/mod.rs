@@ -8,10 +8,10 @@ use crate::json::{Object, Value};
 use crate::text::steady_word;
 use crate::{FIO_VERSION, RenderOptions};
 use iostrata_result::derive::{
-    self, Direction, Disk, DiskCounts, Kind, LEAST_DEPTH_SHARE, LEAST_LATENCY_SHARE, Latency, Report, Samples,
-    Steadiness, shown_share,
+    self, Direction, Disk, DiskCounts, Idleness, Kind, LEAST_DEPTH_SHARE, LEAST_LATENCY_SHARE, Latency, Report,
+    Samples, Steadiness, shown_share,
 };
-use iostrata_result::{DiskUse, OptionWord, RunResult, SteadyMeasure, SteadyState};
+use iostrata_result::{CpuIdleness, DiskUse, OptionWord, RunResult, SteadyMeasure, SteadyState};
 
 /// What fio writes as `eta` when it is not known.
 const ETA_UNKNOWN: u64 = i32::MAX as u64;
@@ -36,8 +36,27 @@ pub fn render(run: &RunResult, plus: bool, options: &RenderOptions) -> String {
         .with_some("global options", globals)
         .with("jobs", reports.iter().map(|report| job(report, plus)).collect::<Value>())
         .with_some("disk_util", disk_util.map(|list| list.into_iter().collect::<Value>()))
+        .with_some("cpu_idleness", run.cpu_idleness.as_ref().map(idleness))
         .with("iostrata", ours::root(run, &reports, plus));
     format!("{document}\n")
+}
+
+/// The same document on one line: a line of JSON Lines.
+pub fn render_line(run: &RunResult, plus: bool, options: &RenderOptions) -> String {
+    // Line ends within texts are escaped: those that are left are the layout's.
+    let mut line: String = render(run, plus, options).lines().map(str::trim_start).collect();
+    line.push('\n');
+    line
+}
+
+fn idleness(counts: &CpuIdleness) -> Object {
+    let idle = Idleness::of(counts);
+    let each = idle.cpus.iter().filter(|_| counts.per_cpu).map(|(cpu, percent)| (format!("cpu-{cpu}"), *percent));
+    Object::default()
+        .with("system", idle.system_percent)
+        .with_all(each.collect())
+        .with("unit_mean", idle.unit_mean_us)
+        .with("unit_stddev", idle.unit_stddev_us)
 }
 
 fn option_map(words: &[OptionWord]) -> Object {

@@ -9,6 +9,7 @@ mod run;
 pub use banner::{BannerJob, banner, layout};
 pub use errors::{error_line, saying, terminating};
 pub(crate) use job::steady_word;
+pub use run::unit_work;
 pub(crate) use run::{DIFFERS, WARNING};
 
 use crate::RenderOptions;
@@ -26,6 +27,7 @@ pub fn render(run: &RunResult, options: &RenderOptions) -> String {
     text.extend(reports.iter().map(|report| job::section(report, run.taken_unix_ms, options)));
     text += &run::groups(&reports);
     text += &run::disks(&derive::disks(run));
+    text.extend(run.cpu_idleness.as_ref().map(run::idleness));
     if !options.as_fio {
         text += &run::notes(&run.notes);
     }

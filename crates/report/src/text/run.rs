@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::errors::one_line;
 use super::job::style;
 use crate::number::Style;
-use iostrata_result::derive::{self, Disk, DiskCounts, GroupRow, Report};
-use iostrata_result::{DiskUse, Note};
+use iostrata_result::derive::{self, Disk, DiskCounts, GroupRow, Idleness, Report};
+use iostrata_result::{CpuIdleness, DiskUse, Note};
 
 /// The code of notes that tell where we do not do as fio does.
 pub(crate) const DIFFERS: &str = "differs-from-fio";
@@ -52,6 +52,23 @@ pub(super) fn disks(disks: &[Disk<'_>]) -> String {
     }
     let lines: String = disks.iter().map(disk).collect();
     format!("\nDisk stats (read/write):\n{lines}")
+}
+
+/// `CPU idleness:`, where that was asked for.
+pub(super) fn idleness(counts: &CpuIdleness) -> String {
+    let idle = Idleness::of(counts);
+    let mut text = format!("\nCPU idleness:\n  system: {:3.2}%\n", idle.system_percent);
+    if counts.per_cpu {
+        let each: Vec<String> = idle.cpus.iter().map(|(_, percent)| format!("{percent:3.2}%")).collect();
+        text += &format!("  percpu: {}\n", each.join(", "));
+    }
+    text + &unit_work(counts)
+}
+
+/// The line that says how long a unit of work takes.
+pub fn unit_work(counts: &CpuIdleness) -> String {
+    let idle = Idleness::of(counts);
+    format!("  unit work: mean={:3.2}us, stddev={:3.2}\n", idle.unit_mean_us, idle.unit_stddev_us)
 }
 
 /// A disk and, below it, those that it is made of.

@@ -11,6 +11,7 @@
 mod direction;
 mod disk;
 mod group;
+mod idle;
 mod latency;
 pub mod leaves;
 mod report;
@@ -19,6 +20,7 @@ mod steady;
 pub use direction::{Direction, Kind, Samples};
 pub use disk::{Disk, DiskCounts, disks};
 pub use group::{GroupRow, GroupSummary, groups};
+pub use idle::Idleness;
 pub use latency::{Latency, Percentile};
 pub use report::{Report, reports};
 pub use steady::Steadiness;

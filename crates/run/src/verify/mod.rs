@@ -15,6 +15,8 @@ mod state;
 mod sums;
 mod trims;
 
+pub use sums::checksum;
+
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::path::Path;

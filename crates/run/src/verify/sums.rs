@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crc_fast::{CrcAlgorithm, CrcParams, checksum, checksum_with_params};
+use crc_fast::{CrcAlgorithm, CrcParams, checksum as crc, checksum_with_params};
 use iostrata_spec::VerifyMethod;
 use md5::{Digest, Md5};
 use sha1::Sha1;
@@ -53,6 +53,11 @@ static CRC7: LazyLock<[u8; 256]> = LazyLock::new(|| {
     })
 });
 
+/// The checksum of `data` as it is stored behind a header; empty for methods without one.
+pub fn checksum(method: VerifyMethod, data: &[u8]) -> Vec<u8> {
+    sum(method, data).bytes().to_vec()
+}
+
 /// The checksum of `data`; empty for methods without one.
 pub(super) fn sum(method: VerifyMethod, data: &[u8]) -> Sum {
     match method {
@@ -61,7 +66,7 @@ pub(super) fn sum(method: VerifyMethod, data: &[u8]) -> Sum {
         VerifyMethod::Crc32 => Sum::of(&(checksum_with_params(*CRC32, data) as u32).to_le_bytes()),
         // fio leaves out the inversion at the end.
         VerifyMethod::Crc32c => Sum::of(&(!crc32c(data)).to_le_bytes()),
-        VerifyMethod::Crc16 => Sum::of(&(checksum(CrcAlgorithm::Crc16Arc, data) as u16).to_le_bytes()),
+        VerifyMethod::Crc16 => Sum::of(&(crc(CrcAlgorithm::Crc16Arc, data) as u16).to_le_bytes()),
         VerifyMethod::Crc7 => Sum::of(&[data.iter().fold(0, |crc, byte| CRC7[usize::from(crc ^ byte)]) >> 1]),
         VerifyMethod::Sha1 => sha1(data),
         VerifyMethod::Sha256 => Sum::of(&Sha256::digest(data)),
@@ -84,7 +89,7 @@ const XXHASH_SEED: u32 = 1;
 
 /// CRC-32C as everywhere (iSCSI).
 pub(super) fn crc32c(data: &[u8]) -> u32 {
-    checksum(CrcAlgorithm::Crc32Iscsi, data) as u32
+    crc(CrcAlgorithm::Crc32Iscsi, data) as u32
 }
 
 /// SHA-1 as five little-endian words, which is how fio stores it.

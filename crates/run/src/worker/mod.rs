@@ -89,6 +89,8 @@ pub(crate) struct Birth {
     pub(crate) place: Place,
     pub(crate) time: Time,
     pub(crate) logs: Option<LogSender>,
+    /// Its I/Os are traced.
+    pub(crate) traced: bool,
     /// Its share of a flow, if it is in one.
     pub(crate) flow: Option<FlowShare>,
     /// The files that jobs keep others away from.
@@ -212,8 +214,13 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     if !ramps {
         live.measure_start_ns.store(start_ns, Relaxed);
     }
-    let log =
-        Recorder::for_job(job, plan.engine.caps.synchronous, plan.thread_number as usize - 1, birth.logs.as_ref());
+    let log = Recorder::for_job(
+        job,
+        plan.engine.caps.synchronous,
+        plan.thread_number as usize - 1,
+        birth.logs.as_ref(),
+        birth.traced,
+    );
     let lives = Lives::of(plan);
     let keys = birth.doors.keys_for(plan);
     let mut core = Core {

@@ -43,6 +43,12 @@ pub struct Logs {
     pub clock_id: i32,
     /// `per_job_logs`: a file for each clone, with its number in the name.
     pub per_job: bool,
+    /// `log_store_compressed`: files hold compressed records instead of lines.
+    pub compressed: bool,
+    /// `log_compression`: bytes of records that are compressed together.
+    pub compressed_bytes: Option<u64>,
+    /// `log_compression_cpus`: where the thread that compresses may run.
+    pub compression_cpus: Vec<u32>,
 }
 
 impl Default for Logs {
@@ -62,6 +68,9 @@ impl Default for Logs {
             clock_time: false,
             clock_id: 0,
             per_job: true,
+            compressed: false,
+            compressed_bytes: None,
+            compression_cpus: Vec::new(),
         }
     }
 }

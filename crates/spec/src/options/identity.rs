@@ -100,7 +100,16 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     row("exitall_on_error", Kind::Flag, "end all jobs when this one fails", "As `exitall`, but only after an error.")
         .default("0")
         .access(flag!(job.order.exit_all_on_error)),
-    row("profile", Kind::Text, "a canned workload", "fio has `tiobench` and `act`."),
+    row(
+        "profile",
+        Kind::Text,
+        "a canned workload",
+        "`--profile=tiobench` and `--profile=act` on the command line stand for plain jobs, which `--showcmd` shows. \
+        Their own options are listed by `--profile=NAME --cmdhelp`; those of tiobench count here, while fio 3.33 \
+        ignores them. Other options on the line stand above the profile's. The table of late reads that fio prints \
+        for act is left out: the latencies in the report tell it.",
+    )
+    .status(Status::NoEffect("in a job file, where fio does nothing for it either; on the command line it is run")),
     row(
         "exec_prerun",
         Kind::Text,

@@ -9,8 +9,14 @@ const fn row(name: &'static str, kind: Kind, summary: &'static str, doc: &'stati
     OptionSpec::new(name, kind, Category::Measure, summary, doc)
 }
 
-/// Why logs need no compression in memory.
-const STREAMED: &str = "a log is written while it grows and is never held in memory";
+/// How compression differs.
+const STREAMED: Status = Status::Differs(
+    "a log is written while it grows and never held in memory; only what `log_store_compressed` writes is compressed",
+);
+
+/// What compressed files hold.
+const STORED: Status =
+    Status::Differs("histogram logs stay text: what fio 3.33 stores of them are addresses in its own memory");
 
 pub(super) static OPTIONS: &[OptionSpec] = &[
     row(
@@ -76,14 +82,25 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     row(
         "log_compression",
         Kind::Bytes { min: 1024, max: 512 << 20 },
-        "compress logs in memory",
-        "In pieces of this size.",
+        "bytes that are compressed together",
+        "Of the records of a log that `log_store_compressed` writes; 256 KiB unless given.",
     )
-    .status(Status::NoEffect(STREAMED)),
+    .status(STREAMED)
+    .access(plain!(some Bytes, job.logs.compressed_bytes)),
     row("log_compression_cpus", Kind::Cpus, "CPUs that compress", "A list such as `0,2-5`.")
         .linux_only()
-        .status(Status::NoEffect(STREAMED)),
-    row("log_store_compressed", Kind::Bool, "write logs compressed", "With `log_compression`.").harmless(&["0"]),
+        .status(STREAMED)
+        .access(plain!(Cpus, job.logs.compression_cpus)),
+    row(
+        "log_store_compressed",
+        Kind::Bool,
+        "write logs compressed",
+        "The files end in `.log.fz` and hold the records of fio 3.33, which `--inflate-log=FILE` (fio's too) turns \
+        into lines. They have no room for `log_issue_time` and `log_window_value=both`.",
+    )
+    .default("0")
+    .status(STORED)
+    .access(flag!(job.logs.compressed)),
     row("log_alternate_epoch", Kind::Bool, "clock time in logs", "Instead of time since the job's start.")
         .alias(&["log_unix_epoch"])
         .default("0")

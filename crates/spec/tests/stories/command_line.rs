@@ -133,9 +133,9 @@ fn options_of_the_tool_that_are_wrong_are_refused() {
         "--grace=soon",
         "--client=host",
         "--server",
-        "--idle-prof=system",
+        "--idle-prof=cpu",
         "--latency-log=x",
-        "--debug=all",
+        "--debug=ios",
         "--section=global",
     ] {
         assert_eq!(World::default().errors(&["--name=x", argument]).len(), 1, "{argument}");
@@ -177,17 +177,30 @@ fn showcmd_prints_a_line_that_gives_the_same_jobs() {
 
 /// The jobs of a command line, and of what `--showcmd` prints for it, read as a shell reads it.
 fn again(source: &dyn Source, args: &[&str]) -> (Vec<Job>, Vec<Job>) {
+    again_if_right(source, args).unwrap_or_else(|d| panic!("{args:?}: {}", render_diagnostics(&d, false)))
+}
+
+/// The same, without jobs for a line that asks for something else; what is wrong with the command line, if anything is.
+pub(crate) fn again_if_right(
+    source: &dyn Source,
+    args: &[&str],
+) -> Result<(Vec<Job>, Vec<Job>), Vec<iostrata_spec::Diagnostic>> {
     let run = |args: &[&str]| {
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
         parse_command_line(&args, &HOST, source)
-            .unwrap_or_else(|d| panic!("{args:?}: {}", render_diagnostics(&d, false)))
     };
+    let first = run(args)?;
+    if first.jobs.is_empty() || matches!(first.action, Action::Print(_)) {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let first = first.jobs;
     let with: Vec<&str> = args.iter().copied().chain(["--showcmd"]).collect();
-    let Action::Print(text) = run(&with).action else { panic!("nothing printed") };
+    let Action::Print(text) = run(&with)?.action else { panic!("{args:?}: nothing printed") };
     let words = shell_words(&text);
     assert_eq!(words[0], "fio");
     let words: Vec<&str> = words[1..].iter().map(String::as_str).collect();
-    (bare(run(args).jobs), bare(run(&words).jobs))
+    let second = run(&words).unwrap_or_else(|d| panic!("{text}: {}", render_diagnostics(&d, false))).jobs;
+    Ok((bare(first), bare(second)))
 }
 
 /// Jobs without what tells only how they were written: the words, and the section when it is told by the file names.
@@ -195,7 +208,9 @@ fn bare(jobs: Vec<Job>) -> Vec<Job> {
     let one = |mut job: Job| {
         job.words.clear();
         if job.section != job.name {
-            job.filename_format.get_or_insert(format!("{}.$jobnum.$filenum", job.section));
+            if job.filenames.is_empty() {
+                job.filename_format.get_or_insert(format!("{}.$jobnum.$filenum", job.section));
+            }
             job.section.clone_from(&job.name);
         }
         job
@@ -203,7 +218,7 @@ fn bare(jobs: Vec<Job>) -> Vec<Job> {
     jobs.into_iter().map(one).collect()
 }
 
-fn shell_words(line: &str) -> Vec<String> {
+pub(crate) fn shell_words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quoted) = (Vec::new(), None::<String>, false);
     let mut chars = line.trim_end_matches('\n').chars();
     while let Some(c) = chars.next() {

@@ -9,6 +9,7 @@ mod documents;
 mod job_files;
 mod misreadings;
 mod pacing;
+mod profiles;
 mod rules;
 mod values;
 mod world;
