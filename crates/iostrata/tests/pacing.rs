@@ -112,6 +112,17 @@ fn pauses_come_after_blocks_or_io_time_and_are_caught_up_on_unless_that_is_ignor
 }
 
 #[test]
+fn pauses_by_completed_ios_are_as_many_as_in_fio_at_every_depth() {
+    // 256 I/Os; the pauses are those of fio 3.33 with libaio, counted in its system calls.
+    for (depth, blocks, pauses) in [(4, 10, 25), (16, 4, 26), (8, 4, 46), (16, 10, 20), (8, 3, 50), (16, 16, 15)] {
+        let words =
+            format!("--rw=randread --io_size=1m --thinktime=20ms --iodepth={depth} --thinktime_blocks={blocks}");
+        let runtime = good(&words)["read"]["runtime"].as_u64().unwrap();
+        assert!((pauses * 20..pauses * 20 + 15).contains(&runtime), "{depth} {blocks}: {runtime} ms");
+    }
+}
+
+#[test]
 fn pauses_by_issued_ios_let_no_more_than_those_out() {
     let job = good(
         "--rw=randread --iodepth=8 --io_size=256k --thinktime=20ms --thinktime_blocks=4 \

@@ -8,6 +8,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use iostrata_engine::{Completion, Deadline, Engine, EngineError, Io, SlotId};
 
+use iostrata_spec::ThinkCount;
+
 use super::core::{Core, Outcome, PassEnd, Plan, Slot};
 use super::feed::{Dry, Planned};
 use super::think::After;
@@ -77,12 +79,15 @@ impl BatchRules {
             Some(0) => depth,
             Some(count) => count,
         };
+        // As in fio: a job that thinks after so many completions sees them one by one, with a refill between.
+        let thinks = job.think_ns > 0 && job.think_blocks < u64::MAX && job.think_count == ThinkCount::Complete;
+        let at_once = if thinks { 1 } else { depth };
         BatchRules {
             depth,
             submit: submit.clamp(1, depth),
             submit_given: job.batch_submit.is_some(),
             reap_min: job.batch_complete_min.unwrap_or(1).min(depth),
-            reap_max: job.batch_complete_max.or(job.batch_complete_min).map_or(depth, |count| count.clamp(1, depth)),
+            reap_max: job.batch_complete_max.or(job.batch_complete_min).map_or(at_once, |count| count.clamp(1, depth)),
             low: job.depth_low.unwrap_or(depth).clamp(1, depth),
         }
     }

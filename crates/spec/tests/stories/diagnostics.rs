@@ -215,3 +215,19 @@ fn every_error_of_the_command_line() {
     let said: String = said.iter().map(|args| shown(&World::default(), args)).collect();
     assert_data_eq!(said, file!["diagnostics/every_error_of_the_command_line.txt"]);
 }
+
+#[test]
+fn memory_locks_and_flags_that_cannot_be_had() {
+    let jobs = [
+        "--name=a --mem=cudamalloc --gpu_dev_id=1",
+        "--name=b --mem=shm:/x --size=1m",
+        "--name=c --hugepage-size=3m --mem=mmaphuge",
+        "--name=d --atomic=1 --ioengine=sync",
+        "--name=e --block_error_percentiles=1 --nrfiles=2",
+        "--name=f --num_range=4",
+        "--name=g --lockfile=shared",
+    ];
+    let shown: Vec<String> =
+        jobs.iter().map(|job| shown(&World::default(), &job.split_whitespace().collect::<Vec<_>>())).collect();
+    assert_data_eq!(shown.concat(), file!["diagnostics/memory_locks_and_flags_that_cannot_be_had.txt"]);
+}
