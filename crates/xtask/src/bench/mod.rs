@@ -10,6 +10,7 @@ mod cases;
 mod cpu;
 mod devices;
 mod page;
+mod scale;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -55,10 +56,13 @@ struct Options {
     cases: Vec<&'static Case>,
 }
 
-/// `cargo xtask bench [--devices] [--rounds N] [--case NAME]…`.
+/// `cargo xtask bench [--devices | --scale] [--rounds N] [--case NAME]…`.
 pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<bool> {
     if let Some((_, others)) = args.split_first().filter(|(first, _)| *first == "--devices") {
         return devices::run(workspace, others);
+    }
+    if let Some((_, others)) = args.split_first().filter(|(first, _)| *first == "--scale") {
+        return scale::run(workspace, others);
     }
     let options = parse(args)?;
     let need = |name: &str| process::which(name).with_context(|| format!("needs `{name}`: apt-get install {name}"));

@@ -12,15 +12,17 @@ use crate::workspace::Workspace;
 pub(crate) enum Section {
     /// CPU time and instructions per I/O.
     Cpu,
+    /// Very many jobs and files.
+    Scale,
     /// Beside fio on devices.
     Devices,
 }
 
-const SECTIONS: [Section; 2] = [Section::Cpu, Section::Devices];
+const SECTIONS: [Section; 3] = [Section::Cpu, Section::Scale, Section::Devices];
 
 const HEAD: &str = "# Performance
 
-Written by `cargo xtask bench` and `cargo xtask bench --devices`; do not edit.
+Written by `cargo xtask bench`, `cargo xtask bench --scale` and `cargo xtask bench --devices`; do not edit.
 ";
 
 impl Section {
@@ -28,6 +30,7 @@ impl Section {
     fn markers(self) -> (&'static str, &'static str) {
         match self {
             Section::Cpu => ("<!-- begin: cpu -->\n", "<!-- end: cpu -->\n"),
+            Section::Scale => ("<!-- begin: scale -->\n", "<!-- end: scale -->\n"),
             Section::Devices => ("<!-- begin: devices -->\n", "<!-- end: devices -->\n"),
         }
     }
