@@ -20,12 +20,12 @@ const LINES: &[(&str, &str)] = &[
     ("2,000 jobs", "--name=j --ioengine=null --rw=read --bs=4k --size=64k --numjobs=2000 --thread --group_reporting"),
     ("10,000 jobs", "--name=j --ioengine=null --rw=read --bs=4k --size=64k --numjobs=10000 --thread --group_reporting"),
     (
-        "100,000 files, made and written",
-        "--name=j --ioengine=psync --rw=write --bs=4k --filesize=4k --nrfiles=100000 --openfiles=100",
+        "20,000 files, made and written",
+        "--name=j --ioengine=psync --rw=write --bs=4k --filesize=4k --nrfiles=20000 --openfiles=100",
     ),
     (
-        "100,000 files, read",
-        "--name=j --ioengine=psync --rw=randread --bs=4k --filesize=4k --nrfiles=100000 --openfiles=100",
+        "20,000 files, read",
+        "--name=j --ioengine=psync --rw=randread --bs=4k --filesize=4k --nrfiles=20000 --openfiles=100",
     ),
 ];
 
