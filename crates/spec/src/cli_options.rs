@@ -34,7 +34,7 @@ const fn row(name: &'static str, argument: Argument, summary: &'static str, stat
 
 const NO_NETWORK: Status = Refused {
     why: "there is no client and server mode",
-    instead: "start one rank per host with MPI; the ranks' results are merged",
+    instead: "`ssh HOST iostrata run …` for each host; every one gives a document of its own",
 };
 
 const STATUS: Status = Differs(

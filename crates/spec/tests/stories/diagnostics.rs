@@ -37,7 +37,7 @@ error: `--client` is not supported: there is no client and server mode
 1 | --name=x --client=host --rwmixcycle=4
   |          ^^^^^^^^
   |
-  = help: instead: start one rank per host with MPI; the ranks' results are merged
+  = help: instead: `ssh HOST iostrata run …` for each host; every one gives a document of its own
 error: `rwmixcycle` is not supported: fio has dropped it
  --> command line:1:24
   |
