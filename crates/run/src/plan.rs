@@ -13,6 +13,7 @@ use iostrata_spec::{Job, Seed, SubmitMode};
 use crate::error::{Refused, RunError};
 use crate::generate::Streams;
 use crate::regions::{MadeFiles, Regions};
+use crate::room::{ToMake, survey};
 use crate::verify::find_shared_blocks;
 use crate::zones::refuse_with_bad_trims;
 
@@ -75,6 +76,8 @@ pub struct Plan {
     pub workers: Vec<Arc<WorkerPlan>>,
     /// Whether time is virtual (all workers drive the `sim` engine).
     pub virtual_time: bool,
+    /// What the run makes that is not there yet.
+    pub to_make: ToMake,
 }
 
 impl Plan {
@@ -92,8 +95,8 @@ const REPEAT_SEED: u64 = 0x89;
 /// `fresh_seed` is used by jobs with `randrepeat=0`. A job whose files are at fault gets workers with that fault.
 ///
 /// # Errors
-/// What no run can begin with: an engine that is not there, a folder that does not exist. All of them, not only the
-/// first.
+/// What no run can begin with: an engine that is not there, a folder that does not exist, a file system without room
+/// for the files. All of them, not only the first.
 pub fn plan(
     jobs: &[Job],
     find_engine: impl Fn(&str) -> Option<&'static EngineSpec>,
@@ -155,6 +158,9 @@ pub fn plan(
     }
     refuse_with_bad_trims(&mut plan.workers);
     find_shared_blocks(&mut plan.workers);
+    let (to_make, lacking) = survey(&plan.workers);
+    plan.to_make = to_make;
+    errors.extend(lacking);
     let virtual_workers = plan.workers.iter().filter(|worker| worker.engine.caps.virtual_time).count();
     plan.virtual_time = virtual_workers > 0;
     if plan.virtual_time && virtual_workers < plan.workers.len() {

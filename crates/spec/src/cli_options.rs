@@ -76,7 +76,12 @@ pub static TOOL_OPTIONS: &[ToolSpec] = &[
     row("enghelp", Optional("ENGINE[,OPTION]"), "list the engines, or an engine's options, or explain one", Same),
     row("max-jobs", Required("N"), "ignored", NoEffect("there is no limit; fio ignores it too")),
     row("alloc-size", Required("KIB"), "ignored", NoEffect("memory is taken as needed")),
-    row("terse-version", Required("N"), "version of terse lines: 2, 3, 4 or 5", Same),
+    row(
+        "terse-version",
+        Required("N"),
+        "version of terse lines: 2, 3, 4 or 5; of 3, fields 1 to 121 stay, disks follow",
+        Same,
+    ),
     row("append-terse", None, "add terse lines to the report", Same),
     row("minimal", None, "report in terse lines", Same),
     row("terse-header", None, "put a line with the names of the fields before terse lines", Ours),

@@ -85,6 +85,7 @@ impl Default for Reporting {
             significant_figures: 4,
             unified: Unified::None,
             disk_util: true,
+            odd_sizes: std::collections::BTreeMap::new(),
             block_lives: false,
             hidden: false,
         }

@@ -1,5 +1,6 @@
 //! A job as everything below the language sees it: typed, validated, defaults filled in.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 mod logs;
@@ -296,6 +297,8 @@ pub struct Reporting {
     pub block_lives: bool,
     /// `stats` off: reports leave the job out.
     pub hidden: bool,
+    /// Sizes whose units do not mean here what they say elsewhere, by option.
+    pub odd_sizes: BTreeMap<&'static str, OddSize>,
 }
 
 /// What is measured; all on by default.
@@ -350,6 +353,15 @@ pub enum DedupeMode {
     Repeat,
     /// One of a set.
     WorkingSet,
+}
+
+/// A size whose unit does not mean here what it says elsewhere (`1GiB` is 10^9 bytes with `kb_base=1024`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OddSize {
+    /// As written.
+    pub text: String,
+    /// What it comes to: bytes, or a list of them.
+    pub bytes: String,
 }
 
 /// `option = value` as the person wrote it, for the result and the JSON's `job options`.

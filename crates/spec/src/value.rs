@@ -258,6 +258,16 @@ fn cpus_text(cpus: &[u32]) -> String {
 }
 
 impl Kind {
+    /// Whether its numbers are amounts with units that `kb_base` decides on.
+    pub(crate) fn is_size(&self) -> bool {
+        match self {
+            Kind::Share | Kind::Bytes { .. } | Kind::Range { .. } | Kind::Ranges | Kind::Split => true,
+            // Lists with a low limit are rates of I/Os and percentages.
+            Kind::PerDirection { max, .. } => *max > u64::from(u32::MAX),
+            _ => false,
+        }
+    }
+
     /// The value as text that parses to the same value, whatever `kb_base` is.
     pub fn format(&self, value: &Value) -> String {
         match value {

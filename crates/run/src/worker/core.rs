@@ -50,6 +50,17 @@ pub(super) struct Slot {
 }
 
 impl Slot {
+    /// Submission, completion and total latency of what completed at `now_ns`. A clock that goes back makes them 0, and
+    /// never a number below.
+    #[inline]
+    fn latencies_ns(&self, now_ns: u64) -> [u64; 3] {
+        [
+            self.issue_ns.saturating_sub(self.start_ns),
+            now_ns.saturating_sub(self.issue_ns),
+            now_ns.saturating_sub(self.start_ns),
+        ]
+    }
+
     pub(super) const EMPTY: Slot = Slot {
         io: Io { offset: 0, slot_offset: 0, len: 0, slot: 0, file: 0, op: Op::Read },
         asked_len: 0,
@@ -308,7 +319,7 @@ impl<C: Clock> Core<'_, C> {
         if self.verifier.is_some() {
             self.check(slot, true);
         }
-        let lat_ns = now_ns.saturating_sub(slot.start_ns);
+        let [slat_ns, clat_ns, lat_ns] = slot.latencies_ns(now_ns);
         let direction = match slot.io.op {
             Op::Read => Direction::Read,
             Op::Write => Direction::Write,
@@ -329,12 +340,11 @@ impl<C: Clock> Core<'_, C> {
         counters.ios.add(1);
         let measure = self.job.measure;
         if measure.clat {
-            let clat_ns = now_ns.saturating_sub(slot.issue_ns);
             counters.clat.record(clat_ns);
             self.live.buckets.record(clat_ns);
         }
         if measure.slat && !self.plan.engine.caps.synchronous {
-            counters.slat.record(slot.issue_ns.saturating_sub(slot.start_ns));
+            counters.slat.record(slat_ns);
         }
         if measure.lat {
             counters.lat.record(lat_ns);
@@ -538,12 +548,13 @@ pub(super) fn operation(op: Op) -> &'static str {
 /// A completed request as logs take it.
 #[inline]
 fn record(slot: &Slot, direction: Direction, now_ns: u64) -> IoRecord {
+    let [slat_ns, clat_ns, lat_ns] = slot.latencies_ns(now_ns);
     IoRecord {
         completed_ns: now_ns,
         issued_ns: slot.issue_ns,
-        slat_ns: slot.issue_ns.saturating_sub(slot.start_ns),
-        clat_ns: now_ns.saturating_sub(slot.issue_ns),
-        lat_ns: now_ns.saturating_sub(slot.start_ns),
+        slat_ns,
+        clat_ns,
+        lat_ns,
         // Where it began, if it took several calls.
         offset: slot.io.offset - u64::from(slot.asked_len - slot.io.len),
         bytes: slot.asked_len,
@@ -563,5 +574,29 @@ fn advice_for(io: &Io, errno: i32) -> &'static str {
             "; trim works on block devices that support discard, not on files"
         }
         _ => advice(errno),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iostrata_stats::LatencySummary;
+
+    use super::*;
+
+    /// A clock that goes back gives a mean of -1.8e160 and an infinite deviation. Here latencies are differences that
+    /// stop at 0, in reports and in logs.
+    #[test]
+    fn bug_b36() {
+        let backwards = Slot { start_ns: 5000, issue_ns: 4000, ..Slot::EMPTY };
+        for now_ns in [0, 3999, 4500] {
+            let latencies_ns = backwards.latencies_ns(now_ns);
+            assert_eq!((latencies_ns[0], latencies_ns[2]), (0, 0), "{now_ns}");
+            assert_eq!(latencies_ns[1], now_ns.saturating_sub(4000));
+            let logged = record(&backwards, Direction::Read, now_ns);
+            assert_eq!([logged.slat_ns, logged.clat_ns, logged.lat_ns], latencies_ns);
+            let moments = LatencySummary::of(latencies_ns).moments;
+            assert!((0.0..=500.0).contains(&moments.mean()) && (0.0..=500.0).contains(&moments.stddev()));
+        }
+        assert_eq!(Slot { start_ns: 1, issue_ns: 3, ..Slot::EMPTY }.latencies_ns(9), [2, 6, 8]);
     }
 }
