@@ -13,6 +13,7 @@ use iostrata_spec::{Job, Seed, SubmitMode};
 use crate::error::{Refused, RunError};
 use crate::generate::Streams;
 use crate::regions::{MadeFiles, Regions};
+use crate::replay::{ReplayPlan, Replayer, Surveys};
 use crate::room::{ToMake, survey};
 use crate::verify::find_shared_blocks;
 use crate::zones::refuse_with_bad_trims;
@@ -56,6 +57,8 @@ pub struct WorkerPlan {
     /// Other workers of its stage, or other files of its own, write the same bytes on the disk. Known only where data
     /// is checked.
     pub shares_blocks: bool,
+    /// The recording that it replays.
+    pub(crate) replay: Option<ReplayPlan>,
     /// Seed of the run's random streams.
     pub seed: u64,
     /// What keeps it from starting, known before anything is touched. The other workers run, as in fio.
@@ -119,6 +122,7 @@ pub fn plan(
         };
         let refusal = refusal(job, engine);
         let job = Arc::new(job.clone());
+        let mut surveys = Surveys::default();
         let seed = match job.seed {
             Seed::Repeat => REPEAT_SEED,
             Seed::Fixed(seed) => seed,
@@ -126,14 +130,18 @@ pub fn plan(
         };
         for clone in 0..job.clones {
             let thread_number = plan.workers.len() as u32 + 1;
-            let regions = match &refusal {
-                None => Regions::of(&job, engine, clone, Streams::new(seed, thread_number.into()), &made),
+            let planned = match &refusal {
+                None if job.replay.on() => surveys.replayer(&job, clone, engine).map(Replayer::into_parts),
+                None => {
+                    let regions = Regions::of(&job, engine, clone, Streams::new(seed, thread_number.into()), &made);
+                    regions.map(|regions| (Arc::clone(&job), regions, None))
+                }
                 // It is in the document all the same.
                 Some(error) => Err(error.clone()),
             };
-            let (regions, fault) = match regions {
-                Ok(regions) => (regions, None),
-                Err(error) => (Regions::default(), Some(error)),
+            let (job, regions, replay, fault) = match planned {
+                Ok((job, regions, replay)) => (job, regions, replay, None),
+                Err(error) => (Arc::clone(&job), Regions::default(), None, Some(error)),
             };
             let last = index + 1 == jobs.len() && clone + 1 == job.clones;
             if !last {
@@ -150,7 +158,8 @@ pub fn plan(
                 io_bytes: regions.io_bytes,
                 shares_blocks: false,
                 seed,
-                job: Arc::clone(&job),
+                job,
+                replay,
                 fault,
             }));
         }

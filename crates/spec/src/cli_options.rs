@@ -2,7 +2,7 @@
 
 use Argument::{None, Optional, Required};
 
-use crate::table::Status::{self, Differs, NoEffect, NotYet, Ours, Refused, Same};
+use crate::table::Status::{self, Differs, NoEffect, Ours, Refused, Same};
 
 /// Whether an argument follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ pub static TOOL_OPTIONS: &[ToolSpec] = &[
     row("cpuclock-test", None, "check the CPU's clock and stop", Same),
     row("crctest", Optional("LIST"), "measure checksums and stop: all, or a list", MICRO),
     row("memcpytest", Optional("LIST"), "measure memory copies and stop: all, or a list", Same),
-    row("merge-blktrace-only", None, "merge traces and stop", NotYet),
+    row("merge-blktrace-only", None, "merge traces and stop", Same),
 ];
 
 /// The option of this name.

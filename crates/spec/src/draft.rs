@@ -22,6 +22,8 @@ pub struct Texts {
     pub ignore_error: Option<String>,
     /// `mem`.
     pub memory: Option<String>,
+    /// `replay_skip`.
+    pub replay_skip: Option<String>,
     /// `numa_cpu_nodes`.
     pub numa_cpu_nodes: Option<String>,
     /// `numa_mem_policy`.
@@ -190,5 +192,7 @@ fn default_job() -> Job {
         measure: Measure::default(),
         reporting: Reporting::default(),
         logs: Logs::default(),
+        record: None,
+        replay: Replay::default(),
     }
 }

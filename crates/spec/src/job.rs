@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 mod logs;
+mod replay;
 mod values;
 mod zones;
 
 pub use logs::*;
+pub use replay::*;
 pub use values::*;
 pub use zones::*;
 
@@ -574,6 +576,10 @@ pub struct Job {
     pub reporting: Reporting,
     /// Logs over time.
     pub logs: Logs,
+    /// `write_iolog`: what is done is written down here.
+    pub record: Option<String>,
+    /// `read_iolog` and its kin.
+    pub replay: Replay,
 }
 
 impl Job {

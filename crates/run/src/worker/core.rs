@@ -14,6 +14,7 @@ use super::durable::RangeSpan;
 use super::feed::{Dry, Feed, Planned};
 use super::files::OpenFiles;
 use super::lives::Lives;
+use super::replay::Replay;
 use super::think::Thinking;
 use super::timeline::{Event, Timeline};
 use super::watch::Watch;
@@ -28,6 +29,7 @@ use crate::locks::Keys;
 use crate::pace::Pacer;
 use crate::plan::WorkerPlan;
 use crate::recorder::Recorder;
+use crate::replay::Recording;
 use crate::verify::Verifier;
 use crate::zones::{WAIT_NS, ZoneFault};
 
@@ -106,6 +108,8 @@ pub(super) struct Core<'a, C: Clock> {
     pub(super) clock: &'a C,
     pub(super) live: &'a Live,
     pub(super) feed: Feed,
+    /// The recording that says what is done, instead of the feed and the pacer.
+    pub(super) replay: Option<Box<Replay>>,
     pub(super) pacer: Option<Pacer>,
     pub(super) buffers: BufferMaker,
     /// Checks data; none if the job does not.
@@ -124,6 +128,8 @@ pub(super) struct Core<'a, C: Clock> {
     pub(super) timeline: Timeline,
     /// Takes each I/O down for logs over time.
     pub(super) log: Option<Recorder>,
+    /// Takes down what is done, to be replayed.
+    pub(super) recording: Option<Box<Recording>>,
     pub(super) watch: Watch,
     /// Longest latency that is no matter, by direction: `max_latency` or the target of a search, `u64::MAX` for none.
     pub(super) most_ns: [u64; 3],
@@ -202,6 +208,9 @@ impl<C: Clock> Core<'_, C> {
     /// Plans one request of the job's own work.
     #[inline]
     pub(super) fn plan_work(&mut self, now_ns: u64) -> Plan {
+        if self.replay.is_some() {
+            return self.plan_replay(now_ns);
+        }
         let (wanted, due_ns) = match &self.pacer {
             None => (None, 0),
             Some(pacer) => match self.earliest(pacer) {
@@ -218,13 +227,7 @@ impl<C: Clock> Core<'_, C> {
                 if let (Some(pacer), Some(direction)) = (&mut self.pacer, io.direction()) {
                     pacer.issued(direction, io.len);
                 }
-                if let (Some(flow), Some(_)) = (self.flow, io.direction()) {
-                    flow.count();
-                }
-                if self.attends {
-                    self.thinking.owes_io = false;
-                    self.thinking.since += u64::from(self.job.think_count == ThinkCount::Issue);
-                }
+                self.count_issue(io);
                 Plan::Io(io, due_ns)
             }
         }
@@ -250,6 +253,18 @@ impl<C: Clock> Core<'_, C> {
             self.error.get_or_insert(error);
             false
         })
+    }
+
+    /// What follows from a request being planned, wherever it came from.
+    #[inline]
+    pub(super) fn count_issue(&mut self, io: Planned) {
+        if let (Some(flow), Some(_)) = (self.flow, io.direction()) {
+            flow.count();
+        }
+        if self.attends {
+            self.thinking.owes_io = false;
+            self.thinking.since += u64::from(self.job.think_count == ThinkCount::Issue);
+        }
     }
 
     /// The direction whose schedule comes first. A direction without a rate is always due.
@@ -400,9 +415,17 @@ impl<C: Clock> Core<'_, C> {
         }
     }
 
+    /// Takes down that the files are open.
+    pub(super) fn record_open(&mut self, now_ns: u64) {
+        if let Some(recording) = &mut self.recording {
+            recording.opened(self.feed.open_files(), now_ns);
+        }
+    }
+
     /// The rest of the logs goes out.
     pub(super) fn end_log(&mut self, now_ns: u64) {
-        let waited_ns = self.log.take().map_or(0, |log| log.finish(now_ns));
+        let recorded_ns = self.recording.as_ref().map_or(0, |recording| recording.waited_ns);
+        let waited_ns = self.log.take().map_or(0, |log| log.finish(now_ns)) + recorded_ns;
         if waited_ns > WAITED_WORTH_TELLING_NS {
             self.notes.push(format!(
                 "logs could not be written as fast as I/O was done: the job waited {} ms for them; log_avg_msec= makes \

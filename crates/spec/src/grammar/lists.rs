@@ -220,6 +220,19 @@ pub(super) fn cpus(piece: Piece<'_>) -> Result<Vec<u32>, Fault> {
 impl Grammar<'_> {
     /// `99:99.9`, sorted. Commas and blanks are meant so too; fio stops reading an item there, and at a percent sign.
     pub(super) fn floats(&mut self, piece: Piece<'_>, most: usize, above: f64, max: f64) -> Result<Percentiles, Fault> {
+        let mut list = self.floats_in_order(piece, most, above, max)?;
+        list.values.sort_by(f64::total_cmp);
+        Ok(list)
+    }
+
+    /// `50:100` as it stands; commas and blanks as above.
+    pub(super) fn floats_in_order(
+        &mut self,
+        piece: Piece<'_>,
+        most: usize,
+        above: f64,
+        max: f64,
+    ) -> Result<Percentiles, Fault> {
         let mut list = Percentiles { values: Vec::new(), precision: 0 };
         for part in piece.split(':') {
             let part = part.trimmed();
@@ -240,7 +253,6 @@ impl Grammar<'_> {
         if list.values.len() > most {
             return Err(Fault::new(piece.span(), format!("{} values, and {most} are the most", list.values.len())));
         }
-        list.values.sort_by(f64::total_cmp);
         Ok(list)
     }
 }

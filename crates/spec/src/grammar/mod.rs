@@ -165,6 +165,9 @@ impl Grammar<'_> {
             Kind::Names => lists::names(piece).map(Value::Names),
             Kind::Cpus => lists::cpus(piece).map(Value::Cpus),
             Kind::CpuMask => self.cpu_mask(piece).map(Value::Cpus),
+            Kind::Numbers { most } => {
+                self.floats_in_order(piece, most, 0.0, f64::MAX).map(|list| Value::Numbers(list.values))
+            }
             Kind::Floats { most, above, max } => self.floats(piece, most, above, max).map(Value::Floats),
             Kind::Steady(choices) => lists::steady(piece, choices).map(Value::Steady),
             Kind::Ranges => self.ranges(piece).map(Value::Ranges),
