@@ -141,7 +141,13 @@ pub fn plan(
             };
             let (job, regions, replay, fault) = match planned {
                 Ok((job, regions, replay)) => (job, regions, replay, None),
-                Err(error) => (Arc::clone(&job), Regions::default(), None, Some(error)),
+                Err(error) => {
+                    // A recording that makes no sense lets nothing begin.
+                    if refusal.is_none() && job.replay.on() && !errors.contains(&error) {
+                        errors.push(error.clone());
+                    }
+                    (Arc::clone(&job), Regions::default(), None, Some(error))
+                }
             };
             let last = index + 1 == jobs.len() && clone + 1 == job.clones;
             if !last {

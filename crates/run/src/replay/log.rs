@@ -298,3 +298,105 @@ fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
 pub(super) fn is_stream(path: &Path) -> bool {
     path == Path::new("-") || facts_at(path).is_ok_and(|facts| facts.kind != Kind::Regular)
 }
+
+#[cfg(test)]
+mod tests {
+    use iostrata_spec::{Draft, Job, ReplaySkip};
+
+    use super::super::blktrace::tests::record;
+    use super::*;
+
+    const HEAD: &str = "fio version 3 iolog\n0 a add\n0 a open\n";
+
+    /// A recording of these bytes, as a job takes it.
+    fn read(name: &str, bytes: &[u8], change: impl FnOnce(&mut Job)) -> Result<Vec<Entry>, String> {
+        let path = std::env::temp_dir().join(format!("iostrata-log-{name}-{}", std::process::id()));
+        std::fs::write(&path, bytes).unwrap();
+        let mut job = Draft::new().job;
+        change(&mut job);
+        let mut log = Log::open(&LogSpec::new(&job, path.to_str().unwrap())).map_err(|fault| fault.to_string())?;
+        let mut entries = Vec::new();
+        let read = loop {
+            match log.next() {
+                Ok(Some(entry)) => entries.push(entry),
+                Ok(None) => break Ok(entries),
+                Err(fault) => break Err(fault.to_string()),
+            }
+        };
+        std::fs::remove_file(&path).unwrap();
+        read
+    }
+
+    /// Time in microseconds, offset and length of the requests.
+    fn requests(entries: &[Entry]) -> Vec<(u64, u64, u32)> {
+        let requests = entries.iter().filter(|entry| matches!(entry.action, Action::Io(_)));
+        requests.map(|entry| (entry.at_ns / 1000, entry.offset, entry.len)).collect()
+    }
+
+    #[test]
+    fn times_count_from_the_first_request_and_follow_the_speed() {
+        let text = format!("{HEAD}500 a write 4096 512\n900 a read 0 4096\n1000 a close\n");
+        let entries = read("times", text.as_bytes(), |_| ()).unwrap();
+        assert_eq!(requests(&entries), [(0, 4096, 512), (400, 0, 4096)]);
+        let (first, last) = (entries[0], entries[3]);
+        assert_eq!((first.action, last.action, last.at_ns), (Action::Open, Action::Close, 500_000));
+        let slow = read("times", text.as_bytes(), |job| job.replay.speed_percent = 50).unwrap();
+        assert_eq!(requests(&slow), [(0, 4096, 512), (800, 0, 4096)]);
+    }
+
+    #[test]
+    fn version_2_waits_in_microseconds_and_a_second_recording_goes_on_after_the_first() {
+        let text = "fio version 2 iolog\na add\na open\na read 0 1\na wait 1000 0\na wait 50 0\na read 1 1\n\
+                    fio version 3 iolog\n0 a add\n7 a open\n10 a read 2 1\n";
+        assert_eq!(requests(&read("waits", text.as_bytes(), |_| ()).unwrap()), [(0, 0, 1), (1000, 1, 1), (1010, 2, 1)]);
+    }
+
+    #[test]
+    fn offsets_are_scaled_and_aligned_and_what_is_not_wanted_is_left_out() {
+        let text = format!("{HEAD}1 a write 20481 4097\n2 a read 8191 1\n3 a trim 0 512\n4 a sync 0 0\n");
+        let scaled = read("scaled", text.as_bytes(), |job| {
+            job.replay.scale = 2;
+            job.replay.align_bytes = 1024;
+            job.replay.skip = ReplaySkip { trims: true, syncs: true, ..ReplaySkip::default() };
+        });
+        assert_eq!(requests(&scaled.unwrap()), [(0, 10240, 4097), (1, 3072, 1)]);
+    }
+
+    #[test]
+    fn a_redirected_recording_has_one_file_that_is_open_all_the_time() {
+        let text = format!("{HEAD}0 b add\n0 b open\n1 a read 0 1\n2 a close\n3 b read 1 1\n4 b close\n");
+        let entries = read("redirect", text.as_bytes(), |job| job.replay.redirect = Some("x".into())).unwrap();
+        assert_eq!(requests(&entries), [(0, 0, 1), (2, 1, 1)]);
+        assert!(entries.len() == 2 && entries.iter().all(|entry| entry.file == 0), "{entries:?}");
+    }
+
+    #[test]
+    fn a_line_that_makes_no_sense_is_named_and_underlined() {
+        for (lines, number, mark) in [
+            ("1 a frob 0 1\n", 4, "^^^^"),
+            ("\n1 b read 0 1\n", 5, "^"),
+            ("1 a close\n2 a read 0 1\n", 5, "^"),
+            ("1 a read 0\n", 4, "^^^^^^^^^^"),
+        ] {
+            let fault = read("wrong", format!("{HEAD}{lines}").as_bytes(), |_| ()).unwrap_err();
+            assert!(fault.contains(&format!(":{number}:")) && fault.ends_with(mark), "{lines}: {fault}");
+        }
+        for text in ["", "fio version 1 iolog\n", "[job]\nrw=read\n"] {
+            let fault = read("wrong", text.as_bytes(), |_| ()).unwrap_err();
+            assert!(fault.contains("version") || fault.contains("neither"), "{text}: {fault}");
+        }
+    }
+
+    #[test]
+    fn lengths_of_a_block_trace_are_aligned_too_and_its_devices_may_be_strange() {
+        let trace = [record(5_000, 1, 1000, 2, false), record(9_000, 100, 512, 1, false)].concat();
+        let redirected = read("trace", &trace, |job| {
+            job.replay.redirect = Some("x".into());
+            job.replay.align_bytes = 4096;
+        });
+        assert_eq!(requests(&redirected.unwrap()), [(0, 0, 4096), (4, 49152, 4096)]);
+        let strange: Vec<u8> = trace.iter().enumerate().map(|(at, b)| if at == 39 { 255 } else { *b }).collect();
+        let fault = read("trace", &strange, |_| ()).unwrap_err();
+        assert!(fault.contains("replay_redirect="), "{fault}");
+    }
+}
