@@ -7,7 +7,15 @@ use iostrata_testkit::{Folder, Loop, fio, iostrata, is_root, measure, run, skip,
 
 /// Jobs whose I/O is done again.
 const RECORDED: &[&[&str]] = &[
-    &["--name=r", "--filename=d.dat", "--size=256k", "--rw=randrw", "--bsrange=4k-16k", "--fsync=5"],
+    &[
+        "--name=r",
+        "--filename=d.dat",
+        "--size=256k",
+        "--rw=randrw",
+        "--bsrange=4k-16k",
+        "--fsync=5",
+        "--create_fsync=0",
+    ],
     &["--name=r", "--nrfiles=3", "--size=192k", "--rw=randwrite", "--loops=2", "--ioengine=libaio", "--iodepth=4"],
     &["--name=r", "--nrfiles=4", "--openfiles=2", "--size=64k", "--rw=write", "--end_fsync=1", "--fdatasync=3"],
 ];
@@ -67,7 +75,6 @@ const REPLAYED: &[(&str, &[&str])] = &[
     ("0 g add\n0 g open\n5 f read 0 512\n5 g read 512 512\n9 g close\n", &["--replay_redirect=f"]),
     ("5 f read 0 512\n6 f read 512 1024\n", &["--numjobs=3", "--read_iolog_chunked=1"]),
     ("5 f read 0 512\n6 f read 512 1024\n", &["--ioengine=null"]),
-    ("5 f read 0 512\n2000005 f read 0 512\n", &["--runtime=200ms"]),
 ];
 
 #[test]
@@ -112,10 +119,11 @@ fn the_times_of_a_recording_are_kept_or_not_as_asked() {
     assert_eq!(length_ms(&folder, &["--replay_time_scale=50"]), 661);
     assert_eq!(length_ms(&folder, &["--replay_no_stall=1"]), 3);
     assert_eq!(length_ms(&folder, &["--read_iolog_chunked=1"]), 331);
+    assert_eq!(length_ms(&folder, &["--runtime=200ms"]), 200, "what comes later is not done");
     let late = format!("{text}400001 f read 0 4096\n400002 f read 0 4096\n");
     std::fs::write(folder.path().join("log"), late).unwrap();
     assert_eq!(length_ms(&folder, &[]), 333, "what is late waits for nothing");
-    assert_eq!(length_ms(&folder, &["--iodepth=4"]), 331);
+    assert_eq!(length_ms(&folder, &["--iodepth=4"]), 332, "beside one another");
 }
 
 #[test]

@@ -49,6 +49,8 @@ struct Found {
     ios: u64,
     bytes: u64,
     trims: bool,
+    /// Where the last byte is that anything touches.
+    end_bytes: u64,
     /// Lengths of reads and of writes, from the smallest to the largest.
     lengths: [Option<(u64, u64)>; 2],
 }
@@ -114,6 +116,7 @@ impl Survey {
             ios: 0,
             bytes: 0,
             trims: !skip.trims,
+            end_bytes: i64::MAX as u64,
             lengths: [
                 most(job.block_size.read).filter(|_| !skip.reads),
                 most(job.block_size.write).filter(|_| !skip.writes),
@@ -141,7 +144,9 @@ impl Survey {
         let file = |path: &PathBuf| {
             let facts = if engine.caps.diskless { None } else { facts_at(path).ok() };
             let kind = facts.map(|facts| facts.kind);
-            FilePlan { path: path.clone(), region_start: 0, region_bytes: 0, file_bytes: 0, kind }
+            // Real files are as large as they are.
+            let file_bytes = if engine.caps.diskless { self.found.end_bytes } else { 0 };
+            FilePlan { path: path.clone(), region_start: 0, region_bytes: 0, file_bytes, kind }
         };
         let regions = Regions { files: self.files.iter().map(file).collect(), io_bytes: self.found.bytes };
         Replayer { job: Arc::new(job), regions, replay: self.plan.clone() }
@@ -153,6 +158,7 @@ impl Found {
         let Action::Io(op) = entry.action else { return };
         self.ios += 1;
         let len = u64::from(entry.len);
+        self.end_bytes = self.end_bytes.max(entry.offset.saturating_add(len));
         let lengths = match op {
             Op::Read => &mut self.lengths[0],
             Op::Write => &mut self.lengths[1],
