@@ -142,7 +142,7 @@ impl Record {
 }
 
 /// Fills the buffer; false if the input ends before.
-fn filled(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
+pub(super) fn filled(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     match input.read_exact(buffer) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
         read => read.map(|()| true),

@@ -300,6 +300,7 @@ pub(super) fn is_stream(path: &Path) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "recordings of a test, no job's targets")]
 mod tests {
     use iostrata_spec::{Draft, Job, ReplaySkip};
 

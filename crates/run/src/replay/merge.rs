@@ -1,13 +1,13 @@
 //! Several block traces become one.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use iostrata_os::file::{Kind, facts_at};
 use iostrata_spec::Job;
 
-use super::blktrace::{Reading, Record};
+use super::blktrace::{Reading, Record, filled, is_trace};
 use super::fault::LogFault;
 use crate::error::RunError;
 
@@ -107,9 +107,7 @@ impl Trace {
                     self.input = open(&self.path)?;
                 }
                 Reading::End => return Ok(None),
-                Reading::NoRecord | Reading::OtherVersion(_) => {
-                    return Err(LogFault::whole(&self.path, "this is no block trace, and nothing else can be merged"));
-                }
+                Reading::NoRecord | Reading::OtherVersion(_) => return Err(no_trace(&self.path)),
             }
         }
     }
@@ -117,10 +115,23 @@ impl Trace {
 
 #[allow(clippy::disallowed_methods, reason = "a trace is read, and no job's target")]
 fn open(path: &Path) -> Result<BufReader<File>, LogFault> {
-    File::open(path).map(BufReader::new).map_err(|error| LogFault::unread(path, &error))
+    let unread = |error: io::Error| LogFault::unread(path, &error);
+    let mut file = File::open(path).map_err(unread)?;
+    let mut head = [0; 4];
+    let begun = filled(&mut file, &mut head).map_err(unread)?;
+    if !begun || !is_trace(head) {
+        return Err(no_trace(path));
+    }
+    file.rewind().map_err(unread)?;
+    Ok(BufReader::new(file))
+}
+
+fn no_trace(path: &Path) -> LogFault {
+    LogFault::whole(path, "this is no block trace, and nothing else can be merged")
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "recordings of a test, no job's targets")]
 mod tests {
     use super::super::blktrace::tests::record;
     use super::*;

@@ -39,6 +39,8 @@ pub(super) fn version(line: &str) -> Option<&str> {
     line.trim().strip_prefix("fio version ")?.strip_suffix(" iolog")
 }
 
+/// Actions that have an offset and a length.
+const ACTIONS: [&str; 5] = ["read", "write", "trim", "sync", "datasync"];
 /// Shorter pauses are no pauses: the manual says so.
 const SHORTEST_WAIT_US: u64 = 100;
 /// A transfer moves at most this much, bytes: the system takes no larger one.
@@ -88,6 +90,8 @@ fn request(
         "wait" => return Err((action, "version 3 has times and no `wait`".into())),
         // fio records it, and does not read it.
         "sync_file_range" => return Ok(What::Nothing),
+        // The length is missing.
+        _ if ACTIONS.contains(&&line[offset.clone()]) => return Err(short(line)),
         other => {
             let message = format!(
                 "unknown action `{other}`: there are add, open, close, and with offset and length read, write, trim, \
@@ -185,6 +189,7 @@ mod tests {
             ("5 f read 0 1073741825", 3, "1073741825"),
             ("5 f trim 0 4294967296", 3, "4294967296"),
             ("5 f write 9223372036854775807 1", 3, "5 f write 9223372036854775807 1"),
+            ("5 f read 0", 3, "5 f read 0"),
             ("abc", 3, "abc"),
             ("5 add", 3, "5 add"),
             ("5 read 0 1", 3, "5 read 0 1"),

@@ -34,7 +34,7 @@ pub(super) struct Replay {
 /// What is still to come.
 enum Entries {
     Whole { list: Arc<[Entry]>, next: usize },
-    Pieces { log: Log, piece: Vec<Entry>, next: usize },
+    Pieces { log: Box<Log>, piece: Vec<Entry>, next: usize },
 }
 
 impl Entries {
@@ -43,7 +43,7 @@ impl Entries {
             Source::Whole(list) => Entries::Whole { list: Arc::clone(list), next: 0 },
             Source::Again(spec) => {
                 let log = Log::open(spec).map_err(|fault| RunError::job(job, fault.to_string()))?;
-                Entries::Pieces { log, piece: Vec::with_capacity(PIECE), next: 0 }
+                Entries::Pieces { log: Box::new(log), piece: Vec::with_capacity(PIECE), next: 0 }
             }
             Source::Stream(stream) => {
                 let streamed = stream.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -52,7 +52,7 @@ impl Entries {
                                 or leave read_iolog_chunked out";
                     RunError::job(job, text.into())
                 })?;
-                Entries::Pieces { log: streamed.rest, piece: streamed.read, next: 0 }
+                Entries::Pieces { log: Box::new(streamed.rest), piece: streamed.read, next: 0 }
             }
         })
     }
@@ -171,8 +171,8 @@ impl Replay {
         let late = self.stalls && self.late_ns > LATE_WORTH_TELLING_NS.max(self.last_due_ns / 100);
         late.then(|| {
             format!(
-                "the replay ended {} ms later than the recording: what is tested, or iodepth=, does not keep up with it; \
-                 latencies from the moment an I/O was due are beside the others",
+                "the replay ended {} ms later than the recording: what is tested, or iodepth=, does not keep up with \
+                 it; latencies from the moment an I/O was due are beside the others",
                 self.late_ns / 1_000_000
             )
         })
