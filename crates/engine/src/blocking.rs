@@ -62,13 +62,22 @@ pub(crate) fn without_data(fd: RawFd, io: &Io, trim: TrimMeans) -> i32 {
         Op::Sync => io::fsync(fd),
         Op::DataSync => io::fdatasync(fd),
         Op::Trim => {
+            let (offset, len) = (io.offset, u64::from(io.len));
             let result = match trim {
-                TrimMeans::Discard => io::discard(fd, io.offset, u64::from(io.len)),
-                TrimMeans::ResetZones => io::reset_zones(fd, io.offset, u64::from(io.len)),
+                TrimMeans::Discard => discard(fd, offset, len),
+                TrimMeans::ResetZones => io::reset_zones(fd, offset, len),
                 TrimMeans::Nothing => 0,
             };
             if result == 0 { whole(io.len) } else { result }
         }
         Op::Read | Op::Write => -libc::EINVAL,
+    }
+}
+
+fn discard(fd: RawFd, offset: u64, len: u64) -> i32 {
+    match io::discard(fd, offset, len) {
+        // A device that is claimed (the guard does so) keeps its dirty pages: they go to the medium first.
+        error if error == -libc::EBUSY && io::fdatasync(fd) == 0 => io::discard(fd, offset, len),
+        result => result,
     }
 }

@@ -19,6 +19,7 @@ use iostrata_run::{LogSender, Plan, WorkerPlan, trace_line};
 use iostrata_spec::{Debug, Logs, Topic, WindowValue};
 
 use crate::output::temporary;
+use crate::recording::RecordingFile;
 
 /// Pieces that may wait for the writer.
 const PIECES: usize = 64;
@@ -53,23 +54,24 @@ struct Parts {
     each: bool,
     /// Each I/O is traced, under this number and name.
     trace: Option<(u32, String)>,
+    recording: Option<RecordingFile>,
 }
 
 /// Where lines of a trace go.
 pub(crate) type Tell = fn(&str);
 
 impl LogWriter {
-    /// Starts the thread; `None` if no job writes a log and no I/O is traced.
+    /// Starts the thread; `None` if no job writes a log or a recording and no I/O is traced.
     pub(crate) fn start(plan: &Plan, debug: Debug, tell: Tell) -> anyhow::Result<Option<LogWriter>> {
         let all: Vec<Parts> = plan.workers.iter().map(|worker| parts_of(worker, debug)).collect();
-        if all.iter().all(|worker| worker.parts.is_empty() && worker.trace.is_none()) {
+        if all.iter().all(|worker| worker.is_empty()) {
             return Ok(None);
         }
-        for part in all.iter().flat_map(|worker| &worker.parts) {
-            let folder = folder_of(&part.path);
-            let why = || format!("the log {} cannot be written: make its folder first", part.path.display());
-            std::fs::metadata(folder).with_context(why)?;
+        for path in all.iter().flat_map(Parts::paths) {
+            let why = || format!("the log {} cannot be written: make its folder first", path.display());
+            std::fs::metadata(folder_of(path)).with_context(why)?;
         }
+        all.iter().filter_map(|worker| worker.recording.as_ref()).try_for_each(RecordingFile::check)?;
         let notes = on_tested_disk(plan, &all).into_iter().collect();
         let cpus: Vec<u32> =
             plan.workers.iter().flat_map(|worker| compression_cpus(&worker.job.logs)).copied().collect();
@@ -109,8 +111,8 @@ fn folder_of(path: &Path) -> &Path {
 
 /// The note that logs and jobs share a disk, if they do.
 fn on_tested_disk(plan: &Plan, all: &[Parts]) -> Option<Note> {
-    let log = all.iter().flat_map(|worker| &worker.parts).next()?;
-    let disk = facts_at(folder_of(&log.path)).ok()?.device;
+    let log = all.iter().flat_map(Parts::paths).next()?;
+    let disk = facts_at(folder_of(log)).ok()?.device;
     let shared = plan.workers.iter().find(|worker| {
         let mut files = worker.files.iter().filter(|_| !worker.engine.caps.diskless);
         files.any(|file| facts_at(&file.path).is_ok_and(|facts| facts.device == disk))
@@ -150,6 +152,7 @@ fn parts_of(worker: &WorkerPlan, debug: Debug) -> Parts {
         style,
         parts: LogKind::ALL.into_iter().filter_map(wanted).collect(),
         each: logs.window_ms == 0,
+        recording: RecordingFile::of(worker),
         trace: traced.then(|| (worker.thread_number, job.name.clone())),
     }
 }
@@ -197,11 +200,24 @@ fn trace_of(io: &IoRecord, number: u32, name: &str) -> String {
 }
 
 impl Parts {
+    /// Whether nothing is to be written.
+    fn is_empty(&self) -> bool {
+        self.parts.is_empty() && self.recording.is_none() && self.trace.is_none()
+    }
+
+    /// The names that they get.
+    fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.parts.iter().map(|part| &*part.path).chain(self.recording.iter().map(RecordingFile::path))
+    }
+
     fn take(&mut self, piece: &LogPiece) -> io::Result<()> {
         let style = self.style;
         match piece {
             LogPiece::Began(clock_ms) => self.style.base_ms = *clock_ms,
             LogPiece::Ios(_) if !self.each => {}
+            LogPiece::Recorded(lines) => {
+                self.recording.as_mut().map_or(Ok(()), |recording| recording.write(lines))?;
+            }
             LogPiece::Ios(ios) => {
                 for part in &mut self.parts {
                     let kind = part.kind;
@@ -247,7 +263,11 @@ impl Part {
 fn name_all(all: Vec<Parts>) -> io::Result<()> {
     let mut whole: HashMap<PathBuf, File> = HashMap::new();
     let mut outcome = Ok(());
-    for mut part in all.into_iter().flat_map(|worker| worker.parts) {
+    let (parts, recordings): (Vec<_>, Vec<_>) = all.into_iter().map(|worker| (worker.parts, worker.recording)).unzip();
+    for recording in recordings.into_iter().flatten() {
+        outcome = outcome.and(recording.name());
+    }
+    for mut part in parts.into_iter().flatten() {
         let named = part.name(&mut whole);
         let removed = match &named {
             Ok(()) => Ok(()),

@@ -4,6 +4,7 @@ mod bandwidth;
 mod commands;
 mod logs;
 mod output;
+mod recording;
 mod status;
 mod watch;
 

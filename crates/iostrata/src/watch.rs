@@ -5,7 +5,7 @@ use std::sync::Arc;
 use iostrata_report::eta::{self, JobState, RateLimits, Row, Traffic};
 use iostrata_report::{RenderOptions, text};
 use iostrata_result::RunResult;
-use iostrata_run::{Event, Plan, Progress, Sink, State, WorkerPlan};
+use iostrata_run::{Event, Plan, Progress, Sink, State, ToMake, WorkerPlan};
 use iostrata_spec::PerDirection;
 
 use crate::bandwidth::BandwidthLog;
@@ -79,13 +79,22 @@ impl Watch {
         let first_clones: Vec<&Arc<WorkerPlan>> = plan.workers.iter().filter(|worker| worker.clone == 0).collect();
         let facts: Vec<_> =
             first_clones.iter().map(|worker| iostrata_run::facts(worker, &Default::default())).collect();
+        let odd: Vec<Vec<(String, String)>> = first_clones.iter().map(|worker| odd_sizes(&worker.job)).collect();
         let jobs: Vec<text::BannerJob<'_>> = first_clones
             .iter()
-            .zip(&facts)
-            .map(|(worker, job)| text::BannerJob { job, group: worker.group, clones: worker.job.clones })
+            .zip(facts.iter().zip(&odd))
+            .map(|(worker, (job, odd_sizes))| text::BannerJob {
+                job,
+                group: worker.group,
+                clones: worker.job.clones,
+                odd_sizes,
+            })
             .collect();
         let banner = text::banner(&jobs, &self.render);
         self.say(&banner);
+        let ToMake { files, bytes, kept_files } = plan.to_make;
+        let making = text::making(files, bytes, kept_files, &self.render);
+        self.say(&making);
     }
 
     fn status(&mut self, progress: &Progress) {
@@ -167,6 +176,12 @@ impl Sink for Watch {
             Event::Done(result) => self.result = Some(result),
         }
     }
+}
+
+/// Sizes as written, and what they come to, bytes.
+fn odd_sizes(job: &iostrata_spec::Job) -> Vec<(String, String)> {
+    let each = job.reporting.odd_sizes.iter();
+    each.map(|(option, size)| (format!("{option}={}", size.text), size.bytes.clone())).collect()
 }
 
 /// What all jobs together are held to, for the status line.

@@ -2,7 +2,8 @@
 
 #![cfg(target_os = "linux")]
 
-use iostrata_testkit::{Folder, Loop, Outcome, iostrata, is_root, measure, run, skip};
+use iostrata_testkit::strace::Step;
+use iostrata_testkit::{Folder, Loop, Outcome, iostrata, is_root, measure, run, skip, which};
 use serde_json::Value;
 
 /// What every job here has: no data moves.
@@ -20,10 +21,13 @@ fn said(words: &[&str]) -> (i32, String) {
     (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// The job is refused, and each of the words stands in what is said.
+/// The job is refused and does not run, and each of the words stands in what is said.
 fn refused(words: &[&str], say: &[&str]) {
-    let (code, text) = check(words);
-    assert_eq!(code, 1, "{words:?}: {text}");
+    let all: Vec<&str> = JOB.into_iter().chain(words.iter().copied()).collect();
+    let folder = Folder::new("bugs-grammar-refused");
+    let output = run(iostrata(), &all, folder.path());
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{words:?}: {text}");
     for word in say {
         assert!(text.contains(word), "{words:?}, {word}: {text}");
     }
@@ -91,6 +95,77 @@ fn bug_b79() {
     refused(&["--size=10"], &["a size of 10 bytes is smaller than the block size, 4096 bytes"]);
 }
 
+/// Of sync_file_range=wait_before,write:8 only the last word counted. Here all of them do: after each eight writes.
+#[test]
+fn bug_b74() {
+    if which("strace").is_none() {
+        skip!("the flags of sync_file_range", "apt-get install strace");
+    }
+    let folder = Folder::new("bugs-grammar-sync");
+    let words = ["--name=t", "--filename=f", "--rw=write", "--size=64k", "--sync_file_range=wait_before,write:8"];
+    let trace = iostrata_testkit::strace::trace(iostrata().as_ref(), &words, folder.path(), None);
+    let calls: Vec<&Step> =
+        trace.files["f"].steps.iter().filter(|step| format!("{step:?}").contains("_range")).collect();
+    assert_eq!(calls.len(), 2, "16 writes: {calls:?}");
+    for call in calls {
+        let text = format!("{call:?}");
+        assert!(text.contains("SYNC_FILE_RANGE_WAIT_BEFORE|SYNC_FILE_RANGE_WRITE"), "{text}");
+        assert!(!text.contains("WAIT_AFTER"), "{text}");
+    }
+}
+
+/// Zones for each direction (`…/,…`) cannot be parsed, though the manual shows them. Here each direction has its own.
+#[test]
+fn bug_b75() {
+    let folder = Folder::new("bugs-grammar-zones");
+    let words = "--name=t --ioengine=sim --rw=randrw --bs=4k --size=4m --io_size=32m --norandommap \
+                 --random_distribution=zoned:50/5:30/15:20/,50/10:50/90 --write_lat_log=l --log_offset=1";
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let outcome = measure(iostrata(), &words, folder.path());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let log = std::fs::read_to_string(folder.path().join("l_lat.1.log")).unwrap();
+    let rows: Vec<Vec<u64>> =
+        log.lines().map(|line| line.split(',').map(|field| field.trim().parse().unwrap()).collect()).collect();
+    let share = |direction: u64, percent: std::ops::Range<u64>| {
+        let all: Vec<u64> = rows.iter().filter(|row| row[2] == direction).map(|row| row[4]).collect();
+        let zone = percent.start * (4 << 20) / 100..percent.end * (4 << 20) / 100;
+        all.iter().filter(|offset| zone.contains(offset)).count() as f64 / all.len() as f64
+    };
+    // 4096 I/Os of each direction: a share is known to ± 0.04 (five standard deviations).
+    for (direction, zone, wanted) in
+        [(0, 0..5, 0.5), (0, 5..20, 0.3), (0, 20..100, 0.2), (1, 0..10, 0.5), (1, 10..100, 0.5)]
+    {
+        let found = share(direction, zone.clone());
+        assert!((found - wanted).abs() < 0.04, "direction {direction}, {zone:?} percent: {found}");
+    }
+}
+
+/// Commas where bssplit wants colons are read as one size each for reads, writes and trims, silently. Here the list is
+/// what was plainly meant, with a warning that names what fio takes.
+#[test]
+fn bug_b76() {
+    let list = "--bssplit=512/10,1536/10,2560/10,3584/10";
+    let (json, text) = ran(&["--rw=randread", "--norandommap", "--io_size=4m", list]);
+    assert!(text.contains("; fio takes `512/100,1536/100,2560/100`") && text.contains("^^^^"), "{text}");
+    // The largest has what is missing to 100: 10% of 512, 1536 and 2560, 70% of 3584 are 2970 bytes on average.
+    let mean = 4194304.0 / ios(&json)[0] as f64;
+    assert!((2850.0..3090.0).contains(&mean), "{mean} bytes");
+    refused(&["--rw=randread", list, "--strict"], &["error: `bssplit` is taken as"]);
+    let (json, text) = ran(&["--rw=randread", list, "--fio-exact"]);
+    assert_eq!((ios(&json), text), ([2048, 0, 0], String::new()));
+}
+
+/// Shares of bssplit that add to 110 or 90 percent are accepted silently. Here more than 100 is refused, and of less it
+/// is said which size has the rest.
+#[test]
+fn bug_b77() {
+    refused(&["--rw=randread", "--bssplit=4k/50:8k/60"], &["the shares add to 110 percent", "^^^"]);
+    let (_, text) = ran(&["--rw=randread", "--bssplit=4k/50:8k/40"]);
+    assert!(text.contains("`bssplit` is taken as `4096/60:8192/40`"), "{text}");
+    let (_, text) = ran(&["--rw=randread", "--bssplit=4k/50:8k/"]);
+    assert_eq!(text, "", "the rest is for the one without a share");
+}
+
 /// kb_base counts on a command line only from where it stands, so 4k is 4096 or 4000 bytes by its place. Here it counts
 /// for all, fio's value is named, and the banner says the bytes.
 #[test]
@@ -103,6 +178,10 @@ fn bug_b78() {
         let warned = String::from_utf8_lossy(&output.stderr).contains("`bs` is taken as `4000`; fio takes `4096`");
         assert_eq!(warned, words[0] == "--bs=4k", "{words:?}");
     }
+    let all: Vec<&str> = JOB.into_iter().chain(["--bs=4KiB"]).collect();
+    let output = run(iostrata(), &all, Folder::new("bugs-grammar-base").path());
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("k is 1024 and KiB 1000: bs=4KiB is 4000 (sizes in bytes)"), "{text}");
 }
 
 /// Blanks round the equals sign work for some options and fail for those with words. Here they work for all.
@@ -195,10 +274,17 @@ fn bug_b88() {
 #[test]
 fn bug_b89() {
     let folder = Folder::new("bugs-grammar-comment");
-    let text = "[j]\nioengine=null\nbs=${SMALL}8k; bytes of a block\nsize=64Ki# all\n";
+    let text = "[j]\nioengine=null\nbs=${BLOCK_SIZE}; bytes of a block\nsize=${SIZE_GIB}Ki# all\n";
     std::fs::write(folder.path().join("j.fio"), text).unwrap();
-    let outcome = measure(iostrata(), &["j.fio"], folder.path());
-    assert_eq!((outcome.code, ios(&outcome.json.unwrap())), (0, [8, 0, 0]));
+    let output = std::process::Command::new(iostrata())
+        .args(["j.fio", "--output-format=json"])
+        .envs([("BLOCK_SIZE", "8k"), ("SIZE_GIB", "64")])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), ios(&json)), (Some(0), [8, 0, 0]));
+    assert_eq!(json["jobs"][0]["read"]["io_bytes"], 64 << 10);
 }
 
 /// numjobs=0 is an error, and the run goes on. Here it stops.

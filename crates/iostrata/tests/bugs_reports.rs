@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use iostrata_testkit::{Folder, iostrata, is_root, run};
+use iostrata_testkit::{Folder, Loop, iostrata, is_root, must, run, which};
 use serde_json::Value;
 
 /// Runs the program on these words in a folder.
@@ -90,6 +90,74 @@ fn bug_b28() {
     }
 }
 
+/// A line about an option that was adjusted comes before the JSON. Here it is a note in the document, and standard
+/// error stays empty, under either name.
+#[test]
+fn bug_b04() {
+    let folder = Folder::new("reports");
+    let as_fio = folder.path().join("fio");
+    std::os::unix::fs::symlink(iostrata(), &as_fio).unwrap();
+    let adjusted = ["--ioengine=sync --iodepth=8 --rw=randwrite", "--rw=read --rwmixread=70 --ioengine=null"];
+    for (words, code) in adjusted.iter().zip(["depth-lowered", "warning"]) {
+        for program in [Path::new(iostrata()), &as_fio] {
+            let words = format!("--name=t --filename=f --size=64k {words} --output-format=json+");
+            let words: Vec<&str> = words.split_whitespace().collect();
+            let output = run(program, &words, folder.path());
+            let document: Value = serde_json::from_slice(&output.stdout).expect("one document");
+            assert_eq!((output.status.code(), said(&output.stderr)), (Some(0), String::new()), "{words:?}");
+            assert_eq!(notes(&document, code).len(), 1, "{words:?}: {}", document["iostrata"]);
+        }
+    }
+}
+
+/// lat_percentiles=1 counts in the text and not in JSON. Here all formats show the same percentiles of the same kind.
+#[test]
+fn bug_b29() {
+    let words = "--name=t --ioengine=sim --size=4m --rw=randread --lat_percentiles=1 --clat_percentiles=0";
+    let folder = Folder::new("reports");
+    let read = &document(&folder, words).1["jobs"][0]["read"];
+    assert_eq!((read["clat_ns"].get("percentile"), read["slat_ns"].get("percentile")), (None, None));
+    let text = said(&told(&folder, words).stdout);
+    assert!(text.contains("    lat percentiles (usec):") && !text.contains("clat percentiles"), "{text}");
+    let terse = said(&told(&folder, &format!("{words} --output-format=terse")).stdout);
+    for (percent, ns) in read["lat_ns"]["percentile"].as_object().unwrap() {
+        let ns = ns.as_u64().unwrap();
+        assert!(terse.contains(&format!(";{percent}%={};", ns / 1000)), "{percent}, {ns}: {terse}");
+        // The text rounds up.
+        let shown = format!("{:.2}th=[{:>5}]", percent.parse::<f64>().unwrap(), ns.div_ceil(1000));
+        assert!(text.contains(&shown), "{shown}: {text}");
+    }
+}
+
+/// Of jobs reported as one, mean and bins do not fit those of the single jobs. Here merged bins are their sum, and the
+/// merged mean is the mean of all I/Os.
+#[test]
+fn bug_b30() {
+    let words = "--name=t --ioengine=sim --size=1m --rw=randrw --numjobs=4 --output-format=json+";
+    let clats = |more: &str| -> Vec<Value> {
+        let output = told(&Folder::new("reports"), &format!("{words} {more}"));
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        document["jobs"].as_array().unwrap().iter().map(|job| job["write"]["clat_ns"].clone()).collect()
+    };
+    let (single, merged) = (clats(""), clats("--group_reporting"));
+    assert_eq!((single.len(), merged.len()), (4, 1));
+    let number = |clat: &Value, key: &str| clat[key].as_f64().unwrap();
+    let all = single.iter().map(|clat| number(clat, "N")).sum::<f64>();
+    assert_eq!(number(&merged[0], "N"), all);
+    let mean = single.iter().map(|clat| number(clat, "mean") * number(clat, "N")).sum::<f64>() / all;
+    assert!((number(&merged[0], "mean") - mean).abs() < 0.01, "{mean}: {}", merged[0]["mean"]);
+    let mut bins = std::collections::BTreeMap::new();
+    for (bin, count) in single.iter().flat_map(|clat| clat["bins"].as_object().unwrap()) {
+        *bins.entry(bin.clone()).or_insert(0) += count.as_u64().unwrap();
+    }
+    let merged_bins = merged[0]["bins"].as_object().unwrap();
+    assert_eq!(merged_bins.len(), bins.len());
+    assert!(merged_bins.iter().all(|(bin, count)| bins[bin] == count.as_u64().unwrap()), "{merged_bins:?}");
+    let extreme = |key: &str, pick: fn(f64, f64) -> f64| single.iter().map(|c| number(c, key)).reduce(pick).unwrap();
+    assert_eq!(number(&merged[0], "min"), extreme("min", f64::min));
+    assert_eq!(number(&merged[0], "max"), extreme("max", f64::max));
+}
+
 /// Jobs of a group that have no barrier between them disappear under the first one's name. Here a note names them.
 #[test]
 fn bug_b31() {
@@ -156,6 +224,27 @@ fn bug_b37() {
     assert_eq!(saved["workers"][0]["write"]["failed_ios"], 16);
 }
 
+/// A steady state that has no data yet makes "-nan" of its slope, and the document is no JSON. Here numbers are
+/// numbers.
+#[test]
+fn bug_b38a() {
+    for criterion in ["iops_slope:0.3%", "iops:0.3%", "bw_slope:1%", "lat_slope:0.3%"] {
+        // Nothing yet within the ramp; one sample; two.
+        for runtime in ["200ms", "1400ms", "2400ms"] {
+            let words = format!(
+                "--name=s --ioengine=sim --size=16M --rw=randwrite --rate_iops=500 --numjobs=2 --group_reporting \
+                 --time_based --runtime={runtime} --steadystate={criterion} --steadystate_duration=1 \
+                 --steadystate_ramp_time=300ms"
+            );
+            let (output, document) = document(&Folder::new("reports"), &words);
+            let text = said(&output.stdout).to_lowercase();
+            assert!(!text.contains("nan") && !text.contains(": inf") && !text.contains(": -inf"), "{words}: {text}");
+            let steady = &document["jobs"][0]["steadystate"];
+            assert!(steady["criterion"].is_string(), "{words}: {steady}");
+        }
+    }
+}
+
 /// Where --output-format stands on the line decides whether a banner comes before the document. Here it does not.
 #[test]
 fn bug_b38b() {
@@ -171,6 +260,18 @@ fn bug_b38c() {
     let (output, document) = document(&Folder::new("reports"), words);
     assert!(output.stderr.is_empty(), "{}", said(&output.stderr));
     assert!(notes(&document, "warning").iter().any(|note| note.contains("rwmixread")));
+}
+
+/// What kept a job from starting stands in the JSON file before the document. Here it is on standard error, and in the
+/// document.
+#[test]
+fn bug_b85() {
+    let folder = Folder::new("reports");
+    std::fs::write(folder.path().join("j.fio"), "[j]\nioengine=null\nsize=100%%\nfilename=f\n").unwrap();
+    let output = told(&folder, "j.fio --output-format=json --output=o.json");
+    let document: Value = serde_json::from_slice(&std::fs::read(folder.path().join("o.json")).unwrap()).unwrap();
+    assert_eq!((output.status.code(), document["jobs"][0]["error"].as_i64()), (Some(1), Some(22)));
+    assert!(output.stdout.is_empty() && said(&output.stderr).contains("need to specify size"), "{output:?}");
 }
 
 /// A depth has no effect with an engine that does one I/O at a time, and nobody says so. Here a note does.
@@ -200,7 +301,8 @@ fn bug_b125() {
         document(&Folder::new("reports"), "--name=t --filename=f --direct=1 --rw=write --size=1M --bs=100");
     assert_eq!((output.status.code(), document["jobs"][0]["error"].as_i64()), (Some(1), Some(22)));
     let text = said(&output.stderr);
-    assert!(text.contains("multiple"), "{text}");
+    assert!(text.contains("length 100") && text.contains("in multiples of 4"), "what was given: {text}");
+    assert!(text.contains("direct I/O here needs offset alignment"), "what is needed: {text}");
 }
 
 /// A misspelt device makes a file under /dev. Here nothing is made there.
@@ -224,11 +326,69 @@ fn bug_b131() {
     for (words, code) in [
         (format!("{full} --name=a"), 1),
         (format!("{full} --name=a --numjobs=3"), 3),
+        (format!("{full} --name=a --numjobs=300"), 255),
         (format!("{full} --name=a --name=b --ioengine=null"), 1),
         ("--name=a --size=64k --ioengine=null".into(), 0),
         ("--name=a --size=64k --filename=/proc/version --rw=write".into(), 1),
     ] {
         assert_eq!(told(&folder, &words).status.code(), Some(code), "{words}");
+    }
+}
+
+/// A disk with a file system on it is overwritten at once. Here a write is refused until its device is named, and says
+/// what is on it; `--readonly` refuses any job that writes.
+#[test]
+fn bug_b133() {
+    let folder = Folder::new("reports");
+    let forbidden = told(&folder, "--readonly --name=t --filename=f --size=64k --rw=randtrim");
+    assert_eq!(forbidden.status.code(), Some(1));
+    assert!(said(&forbidden.stderr).contains("--readonly forbids it"), "{}", said(&forbidden.stderr));
+    if !is_root() || which("mkfs.ext4").is_none() {
+        iostrata_testkit::skip!("a disk with a file system", "run as root, with mkfs.ext4");
+    }
+    let disk = Loop::new("b133", 16);
+    must("mkfs.ext4", &["-q", "-L", "precious", &disk.device]);
+    let before = std::fs::read(&disk.device).unwrap();
+    for rw in ["write", "randrw", "randtrim"] {
+        let output = told(&folder, &format!("--name=t --filename={} --rw={rw} --size=1M", disk.device));
+        assert_eq!(output.status.code(), Some(1), "{rw}");
+        let text = said(&output.stderr);
+        assert!(text.contains("precious") && text.contains("--allow-destroy="), "{rw}: {text}");
+    }
+    assert!(std::fs::read(&disk.device).unwrap() == before, "nothing was written");
+    let read = told(&folder, &format!("--name=t --filename={} --rw=read --size=1M", disk.device));
+    assert_eq!(read.status.code(), Some(0), "{}", said(&read.stderr));
+}
+
+/// A queue that the kernel has no room for says EAGAIN. Here the limit is named.
+#[test]
+fn bug_b134() {
+    let most: u32 = std::fs::read_to_string("/proc/sys/fs/aio-max-nr").unwrap().trim().parse().unwrap();
+    if most > 200_000 {
+        iostrata_testkit::skip!(
+            "a queue beyond the kernel's limit",
+            format!("fs.aio-max-nr is {most}, too many to use")
+        );
+    }
+    let words = format!("--name=t --ioengine=libaio --filename=f --size=64k --bs=512 --iodepth={}", most + 1);
+    let (output, document) = document(&Folder::new("reports"), &words);
+    assert_eq!((output.status.code(), document["jobs"][0]["error"] != 0), (Some(1), true));
+    assert!(said(&output.stderr).contains("fs.aio-max-nr"), "{}", said(&output.stderr));
+}
+
+/// Programs that read a report stumble over units that change with the size of the number. Here as in fio those for
+/// programs have one unit: bytes per second in JSON, KiB per second in terse lines.
+#[test]
+fn bug_b137() {
+    let folder = Folder::new("reports");
+    for rate in [1024u64, 1 << 20, 1 << 30] {
+        let bs = rate.min(1 << 20) / 4;
+        let words =
+            format!("--name=t --ioengine=sim --sim_bandwidth=0 --bs={bs} --size={rate} --rate={rate} --iodepth=64");
+        let bw_bytes = document(&folder, &words).1["jobs"][0]["read"]["bw_bytes"].as_u64().unwrap();
+        assert!(bw_bytes.abs_diff(rate) < rate / 2, "{bw_bytes} bytes/s at a rate of {rate}");
+        let terse = said(&told(&folder, &format!("{words} --minimal")).stdout);
+        assert_eq!(terse.split(';').nth(6), Some((bw_bytes / 1024).to_string().as_str()), "{terse}");
     }
 }
 

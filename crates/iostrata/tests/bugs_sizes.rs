@@ -2,6 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
+use iostrata_testkit::faults::Small;
 use iostrata_testkit::{Folder, Outcome, iostrata, is_root, measure};
 
 const K: u64 = 1024;
@@ -49,6 +50,11 @@ fn bug_b93() {
     assert_ne!(outcome.code, 0);
     assert!(outcome.stderr.contains("ends before offset 40802189312"), "{}", outcome.stderr);
     assert!(!folder.path().join("f").exists());
+    let outcome =
+        run_with(&folder, &[("g", 64 * K)], "--name=t --filename=g --rw=read --offset=40802189312 --size=256M");
+    assert_ne!(outcome.code, 0);
+    assert!(outcome.stderr.contains("ends before offset 40802189312"), "{}", outcome.stderr);
+    assert_eq!(std::fs::metadata(folder.path().join("g")).unwrap().len(), 64 * K, "it is not made longer");
 }
 
 /// rw=rw reads and writes `size` together, where some expect as much of each. The meaning stays; the split is the same
@@ -66,6 +72,42 @@ fn bug_b94() {
     assert_eq!(split(), first);
 }
 
+/// A file system fills up with the files of all clones, and they stay. Here it is said before the run what will be
+/// made, and nothing is begun that has no room; `unlink=1` removes them.
+#[test]
+fn bug_b95() {
+    let folder = Folder::new("b95");
+    let made = |words: &str| {
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let output = iostrata_testkit::run(iostrata(), &words, folder.path());
+        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    let clones = "--name=t --directory=. --rw=write --size=1M --numjobs=3";
+    let (code, text) = made(clones);
+    assert!(code == Some(0) && text.contains("Making 3 files, 3145728 bytes; kept afterwards"), "{text}");
+    let (_, text) = made(clones);
+    assert!(!text.contains("Making"), "they are there now: {text}");
+    folder.clear();
+    let (code, text) = made(&format!("{clones} --unlink=1"));
+    assert!(code == Some(0) && text.contains("Making 3 files, 3145728 bytes; removed afterwards"), "{text}");
+    assert_eq!(iostrata_testkit::list(folder.path()), []);
+    if !is_root() {
+        iostrata_testkit::skip!("a small file system", "run as root: it mounts");
+    }
+    let small = Small::new("b95", 2);
+    for rw in ["write", "read", "randwrite", "randrw"] {
+        let words = format!("--name=t --directory={} --rw={rw} --size=1M --numjobs=3", small.path().display());
+        let (code, text) = made(&words);
+        assert!(code == Some(1) && text.contains("need 3145728 bytes more"), "{rw}: {text}");
+        assert!(text.contains("2097152 bytes are free there"), "{rw}: {text}");
+        assert_eq!(iostrata_testkit::list(small.path()), [], "{rw}");
+    }
+    let fits = format!("--name=t --directory={} --rw=write --size=512k --numjobs=4", small.path().display());
+    assert_eq!(made(&fits).0, Some(0));
+    // What has its size already needs no more.
+    assert_eq!(made(&fits.replace("rw=write", "rw=randrw")).0, Some(0));
+}
+
 /// A file smaller than a block was read in pieces of 16 bytes. Here no I/O is ever smaller than a block: the job fails
 /// or does none.
 #[test]
@@ -76,6 +118,21 @@ fn bug_b96() {
     let outcome = run_with(&folder, &[], "--name=t --filename=g --rw=read --bs=4k --size=16");
     assert_ne!(outcome.code, 0);
     assert!(outcome.stderr.contains("smaller than the block size"), "{}", outcome.stderr);
+}
+
+/// Files found by opendir, an offset in percent, sizes of which one has no share: nobody could say what is read. Here
+/// as in fio the region begins at the next block after 98% of each file; only blocks that fit are drawn.
+#[test]
+fn bug_b99() {
+    let folder = Folder::new("b99");
+    let words = "--name=test --opendir=. --rw=randread:8 --bssplit=4k/25:512k --offset=98% --io_size=4M \
+                 --file_service_type=sequential";
+    let outcome = run_with(&folder, &[("f", 16 << 20)], words);
+    assert_eq!((outcome.code, bytes_of(&outcome)), (0, vec![4 << 20]), "{}", outcome.stderr);
+    assert_eq!(outcome.counts()[0].ios(), 1024, "512 KiB do not fit behind 98% of 16 MiB");
+    let outcome = run_with(&folder, &[], &words.replace("98%", "50%"));
+    assert!((4 << 20..5 << 20).contains(&bytes_of(&outcome)[0]), "{}", outcome.stderr);
+    assert!(outcome.counts()[0].ios() < 200, "here they fit");
 }
 
 /// openfiles below nrfiles made jobs slow: a file was closed and opened around its I/Os. Here each file is opened once
@@ -89,6 +146,16 @@ fn bug_b97() {
     let sizes: Vec<u64> =
         (0..4).map(|file| std::fs::metadata(folder.path().join(format!("t.0.{file}"))).unwrap().len()).collect();
     assert_eq!(sizes, [16 * K; 4]);
+    if iostrata_testkit::which("strace").is_none() {
+        iostrata_testkit::skip!("how often files are opened", "apt-get install strace");
+    }
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let trace = iostrata_testkit::strace::trace(iostrata().as_ref(), &words, folder.path(), None);
+    for file in 0..4 {
+        let steps = &trace.files[&format!("t.0.{file}")].steps;
+        let opens = steps.iter().filter(|step| format!("{step:?}").contains("open")).count();
+        assert_eq!(opens, 1, "{steps:?}");
+    }
 }
 
 /// A device that fills up is what fill_device is for: the job ends well with what fits, and without it the job fails.
@@ -98,7 +165,8 @@ fn a_full_device_is_the_end_of_fill_device_and_a_fault_of_other_jobs() {
         iostrata_testkit::skip!("filling a file system", "run as root: it mounts");
     }
     let beside = Folder::new("beside");
-    for (words, code) in [("--fill_device=1 --size=64m", 0), ("--fill_device=1", 0), ("--size=64m", 1)] {
+    // With a runtime it may end before all is written: only then it is begun.
+    for (words, code) in [("--fill_device=1 --size=64m", 0), ("--fill_device=1", 0), ("--size=64m --runtime=60", 1)] {
         let small = iostrata_testkit::Mount::new("tmpfs");
         let words = format!("--name=t --directory={} --rw=write --bs=1m {words}", small.path().display());
         let words: Vec<&str> = words.split_whitespace().collect();

@@ -5,6 +5,7 @@
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use iostrata_testkit::faults::Small;
 use iostrata_testkit::{Folder, Outcome, fio, iostrata, measure};
 
 /// The number on Linux of the error that wrong data are.
@@ -61,6 +62,45 @@ fn bug_b51() {
     let (error, reads, writes) = counts(&outcome);
     assert_eq!((outcome.code, error, writes), (0, 0, 1024), "{}", outcome.stderr);
     assert!(reads < writes, "{reads}: each block once, however often it was written");
+}
+
+/// Runs of sequential writes that go on over one another failed the check on good storage.
+#[test]
+fn bug_b52() {
+    let folder = Folder::new("b52");
+    let outcome = run(
+        &folder,
+        "--name=t --filename=f --rw=randwrite:8 --rw_sequencer=sequential --verify=crc64 --bs=4k --size=4M \
+         --iodepth=16 --ioengine=libaio --direct=1",
+    );
+    let (error, reads, writes) = counts(&outcome);
+    assert_eq!((outcome.code, error, writes), (0, 0, 1024), "{}", outcome.stderr);
+    assert!(reads > 100, "{reads}");
+}
+
+/// A write cut short made verify look for headers at odd offsets. Here only whole blocks are checked.
+#[test]
+fn bug_b56() {
+    if !iostrata_testkit::is_root() {
+        iostrata_testkit::skip!("a file system that fills up", "run as root: it mounts");
+    }
+    let folder = Folder::new("b56");
+    // 4 MiB are 87 blocks of 48 KiB and a rest of 16 KiB: the 88th write is cut short.
+    for (end, code, error) in [("--fill_device=1", 0, 0), ("--runtime=60", 1, 28)] {
+        let small = Small::new("b56", 4);
+        let words = format!(
+            "--name=t --directory={} --size=8M --bs=48k --rw=write --verify=crc32c {end}",
+            small.path().display()
+        );
+        let outcome = run(&folder, &words);
+        assert_eq!((outcome.code, counts(&outcome).0), (code, error), "{end}: {}", outcome.stderr);
+        let bytes = outcome.counts()[0].bytes();
+        assert!(bytes > 3 << 20 && bytes.is_multiple_of(48 << 10), "{end}: {bytes} bytes in whole blocks");
+        // What was written can be checked later.
+        let words = words.replace("--rw=write", "--rw=read").replace("8M", &bytes.to_string()).replace(end, "");
+        let checked = run(&folder, &words);
+        assert_eq!((checked.code, counts(&checked)), (0, (0, bytes / (48 << 10), 0)), "{end}: {}", checked.stderr);
+    }
 }
 
 /// Reading back what was written counted against io_size, so that half of the work was left out.

@@ -155,8 +155,10 @@ fn bug_b43() {
     let folder = Folder::new("b43");
     let words = ["--rw=read", "--ramp_time=1", "--runtime=2", "--write_lat_log=l", "--log_avg_msec=500"];
     job(&folder, &[SIM, &words].concat());
-    let ends: Vec<u64> = rows(&folder, "l_lat.1.log").iter().map(|row| row[0]).collect();
-    assert_eq!(ends, [500, 1000, 1500, 2000]);
+    for name in ["l_slat.1.log", "l_clat.1.log", "l_lat.1.log"] {
+        let ends: Vec<u64> = rows(&folder, name).iter().map(|row| row[0]).collect();
+        assert_eq!(ends, [500, 1000, 1500, 2000], "{name}");
+    }
 }
 
 /// The second direction's windows were shifted, and the last one was missing.
@@ -180,6 +182,19 @@ fn bug_b45() {
         let ends: Vec<u64> = rows(&folder, &format!("l_bw.{number}.log")).iter().map(|row| row[0]).collect();
         assert_eq!(ends, [1000, 2000, 3000], "job {number}");
     }
+}
+
+/// More was written than the files hold, and nobody said why. Here the reference says that each time round counts.
+#[test]
+fn bug_b49() {
+    let folder = Folder::new("b49");
+    let words = ["--name=t", "--ioengine=sim", "--rw=write", "--bs=4k", "--size=64k", "--time_based", "--runtime=1"];
+    let [_, (bytes, ios)] = job(&folder, &words);
+    assert_eq!(bytes, ios * 4096);
+    assert!(bytes > 20 * (64 << 10), "{bytes}");
+    let page = run(iostrata(), &["--cmdhelp=time_based"], folder.path());
+    let said = String::from_utf8_lossy(&page.stdout).into_owned();
+    assert!(said.contains("each time round counts, so more may be written"), "{said}");
 }
 
 /// A run that was terminated left no logs.

@@ -342,13 +342,13 @@ pub fn free_bytes(fd: impl AsFd) -> io::Result<u64> {
     Ok(stat.f_bavail * stat.f_frsize)
 }
 
-/// As [`free_bytes`], of the file system at a path.
+/// As [`free_bytes`], of the file system at a path; `None` where it does not say how large it is (ramfs).
 ///
 /// # Errors
 /// As `statvfs`.
-pub fn free_bytes_at(path: &Path) -> io::Result<u64> {
+pub fn free_bytes_at(path: &Path) -> io::Result<Option<u64>> {
     let stat = rustix::fs::statvfs(path)?;
-    Ok(stat.f_bavail * stat.f_frsize)
+    Ok((stat.f_blocks > 0).then_some(stat.f_bavail * stat.f_frsize))
 }
 
 #[cfg(test)]

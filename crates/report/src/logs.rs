@@ -3,7 +3,7 @@
 
 pub mod packed;
 
-use iostrata_result::series::{HistogramRow, IoRecord, LogKind, WindowRow};
+use iostrata_result::series::{HistogramRow, IoRecord, LogKind, Recorded, RecordedAction, WindowRow};
 
 /// How the lines of a job's logs look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,6 +125,25 @@ pub fn histogram_line(row: &HistogramRow, style: &LogStyle) -> String {
     line
 }
 
+/// The first line of a recording that fio can replay (its version 3).
+pub const RECORDING_HEADER: &str = "fio version 3 iolog\n";
+
+/// A line of a recording: `µs file action[ offset length]`.
+pub fn recorded_line(file: &str, line: &Recorded) -> String {
+    let (word, moves) = match line.action {
+        RecordedAction::Add => ("add", false),
+        RecordedAction::Open => ("open", false),
+        RecordedAction::Close => ("close", false),
+        RecordedAction::Read => ("read", true),
+        RecordedAction::Write => ("write", true),
+        RecordedAction::Trim => ("trim", true),
+        RecordedAction::Sync => ("sync", true),
+        RecordedAction::DataSync => ("datasync", true),
+    };
+    let place = if moves { format!(" {} {}", line.offset, line.bytes) } else { String::new() };
+    format!("{} {file} {word}{place}\n", line.at_ns / 1_000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,6 +178,15 @@ mod tests {
         assert_eq!(Entry::of_window(&row).line(&style(true, false)), "500, 7, 0, 0, 0\n");
         assert_eq!(Entry::of_window(&row).line(&style(false, true)), "500, 9, 0, 0, 0\n");
         assert_eq!(Entry::of_window(&row).line(&style(true, true)), "500, 7, 9, 0, 0, 0\n");
+    }
+
+    #[test]
+    fn a_recording_is_written_as_fio_writes_it() {
+        let line =
+            |action, offset, bytes| recorded_line("a.dat", &Recorded { at_ns: 12_345, offset, bytes, file: 0, action });
+        assert_eq!(line(RecordedAction::Add, 0, 0), "12 a.dat add\n");
+        assert_eq!(line(RecordedAction::Write, 4096, 512), "12 a.dat write 4096 512\n");
+        assert_eq!(line(RecordedAction::DataSync, 4096, 0), "12 a.dat datasync 4096 0\n");
     }
 
     #[test]

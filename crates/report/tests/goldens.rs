@@ -255,13 +255,21 @@ fn start_up_lines() {
     second.depth = 1;
     second.block_sizes = [(512, 65_536); 3];
     second.reporting.kb_base = 1000;
-    let jobs = [BannerJob { job: &first, group: 0, clones: 2 }, BannerJob { job: &second, group: 1, clones: 1 }];
+    let odd = [("size=1GiB".to_owned(), "1000000000".to_owned()), ("bs=4kib".to_owned(), "4000".to_owned())];
+    let jobs = [
+        BannerJob { job: &first, group: 0, clones: 2, odd_sizes: &odd },
+        BannerJob { job: &second, group: 1, clones: 1, odd_sizes: &[] },
+    ];
     let lines = "rrw: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 8192B-8192B, (T) 8192B-8192B, \
                  ioengine=libaio, iodepth=8\n\
                  ...\n\
                  z\\n: (g=1): rw=randread, bs=(R) 512B-65.5kB, (W) 512B-65.5kB, (T) 512B-65.5kB, \
                  ioengine=psync, iodepth=1\n";
     assert_eq!(text::banner(&jobs, &as_fio()), format!("{lines}fio-3.42\nStarting 3 threads\n"));
+    let whole = text::banner(&jobs, &ours());
+    let odd = "...\nrrw: with kb_base=1024, as in fio, k is 1024 and KiB 1000: size=1GiB is 1000000000, bs=4kib is \
+               4000 (sizes in bytes)\nz\\n: ";
+    assert!(whole.contains(odd), "{whole}");
     let one = text::banner(&jobs[1..], &ours());
     assert!(one.ends_with(concat!("\niostrata-", env!("CARGO_PKG_VERSION"), "\nStarting 1 thread\n")), "{one}");
 }

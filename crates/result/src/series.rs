@@ -84,6 +84,42 @@ pub struct HistogramRow {
     pub bins: Box<[u64]>,
 }
 
+/// What a recording says was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordedAction {
+    /// A file is made known.
+    Add,
+    /// It is opened.
+    Open,
+    /// It is closed.
+    Close,
+    /// Bytes are read.
+    Read,
+    /// Bytes are written.
+    Write,
+    /// Bytes are discarded.
+    Trim,
+    /// `fsync`.
+    Sync,
+    /// `fdatasync`.
+    DataSync,
+}
+
+/// One line of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// When, nanoseconds since the worker began.
+    pub at_ns: u64,
+    /// Where, bytes.
+    pub offset: u64,
+    /// How much.
+    pub bytes: u32,
+    /// Which of the worker's files.
+    pub file: u32,
+    /// What.
+    pub action: RecordedAction,
+}
+
 /// A piece of a worker's logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogPiece {
@@ -95,4 +131,6 @@ pub enum LogPiece {
     Histogram(HistogramRow),
     /// Measuring began at this moment of the run: milliseconds since the epoch of the clock that the job asked for.
     Began(u64),
+    /// For the recording.
+    Recorded(Vec<Recorded>),
 }

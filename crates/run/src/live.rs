@@ -180,7 +180,9 @@ impl Live {
     /// The counters for a worker: only what its job can touch is allocated.
     pub(crate) fn new(plan: &WorkerPlan) -> Self {
         let job = &plan.job;
-        let paced = job.rate_bytes.to_array().iter().chain(&job.rate_iops.to_array()).any(Option::is_some);
+        let rated = job.rate_bytes.to_array().iter().chain(&job.rate_iops.to_array()).any(Option::is_some);
+        // A recording says when each I/O is due.
+        let paced = if plan.replay.is_some() { !job.replay.no_stall } else { rated };
         let percentiles = &job.reporting;
         let direction = |used: bool| {
             used.then(|| LiveDirection {
@@ -206,7 +208,10 @@ impl Live {
                 direction(workload.trims || trims_written(job)),
             ],
             sync: LiveLatency::new(
-                job.fsync_every > 0 || job.fdatasync_every > 0 || job.range_sync != RangeSync::default(),
+                plan.replay.is_some()
+                    || job.fsync_every > 0
+                    || job.fdatasync_every > 0
+                    || job.range_sync != RangeSync::default(),
             ),
             sync_ios: LiveCounter::default(),
             depth_counts: Default::default(),

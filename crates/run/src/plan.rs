@@ -13,6 +13,8 @@ use iostrata_spec::{Job, Seed, SubmitMode};
 use crate::error::{Refused, RunError};
 use crate::generate::Streams;
 use crate::regions::{MadeFiles, Regions};
+use crate::replay::{ReplayPlan, Replayer, Surveys};
+use crate::room::{ToMake, survey};
 use crate::verify::find_shared_blocks;
 use crate::zones::refuse_with_bad_trims;
 
@@ -55,6 +57,8 @@ pub struct WorkerPlan {
     /// Other workers of its stage, or other files of its own, write the same bytes on the disk. Known only where data
     /// is checked.
     pub shares_blocks: bool,
+    /// The recording that it replays.
+    pub(crate) replay: Option<ReplayPlan>,
     /// Seed of the run's random streams.
     pub seed: u64,
     /// What keeps it from starting, known before anything is touched. The other workers run, as in fio.
@@ -75,6 +79,8 @@ pub struct Plan {
     pub workers: Vec<Arc<WorkerPlan>>,
     /// Whether time is virtual (all workers drive the `sim` engine).
     pub virtual_time: bool,
+    /// What the run makes that is not there yet.
+    pub to_make: ToMake,
 }
 
 impl Plan {
@@ -92,8 +98,8 @@ const REPEAT_SEED: u64 = 0x89;
 /// `fresh_seed` is used by jobs with `randrepeat=0`. A job whose files are at fault gets workers with that fault.
 ///
 /// # Errors
-/// What no run can begin with: an engine that is not there, a folder that does not exist. All of them, not only the
-/// first.
+/// What no run can begin with: an engine that is not there, a folder that does not exist, a file system without room
+/// for the files. All of them, not only the first.
 pub fn plan(
     jobs: &[Job],
     find_engine: impl Fn(&str) -> Option<&'static EngineSpec>,
@@ -116,6 +122,7 @@ pub fn plan(
         };
         let refusal = refusal(job, engine);
         let job = Arc::new(job.clone());
+        let mut surveys = Surveys::default();
         let seed = match job.seed {
             Seed::Repeat => REPEAT_SEED,
             Seed::Fixed(seed) => seed,
@@ -123,14 +130,24 @@ pub fn plan(
         };
         for clone in 0..job.clones {
             let thread_number = plan.workers.len() as u32 + 1;
-            let regions = match &refusal {
-                None => Regions::of(&job, engine, clone, Streams::new(seed, thread_number.into()), &made),
+            let planned = match &refusal {
+                None if job.replay.on() => surveys.replayer(&job, clone, engine).map(Replayer::into_parts),
+                None => {
+                    let regions = Regions::of(&job, engine, clone, Streams::new(seed, thread_number.into()), &made);
+                    regions.map(|regions| (Arc::clone(&job), regions, None))
+                }
                 // It is in the document all the same.
                 Some(error) => Err(error.clone()),
             };
-            let (regions, fault) = match regions {
-                Ok(regions) => (regions, None),
-                Err(error) => (Regions::default(), Some(error)),
+            let (job, regions, replay, fault) = match planned {
+                Ok((job, regions, replay)) => (job, regions, replay, None),
+                Err(error) => {
+                    // A recording that makes no sense lets nothing begin.
+                    if refusal.is_none() && job.replay.on() && !errors.contains(&error) {
+                        errors.push(error.clone());
+                    }
+                    (Arc::clone(&job), Regions::default(), None, Some(error))
+                }
             };
             let last = index + 1 == jobs.len() && clone + 1 == job.clones;
             if !last {
@@ -147,7 +164,8 @@ pub fn plan(
                 io_bytes: regions.io_bytes,
                 shares_blocks: false,
                 seed,
-                job: Arc::clone(&job),
+                job,
+                replay,
                 fault,
             }));
         }
@@ -155,6 +173,9 @@ pub fn plan(
     }
     refuse_with_bad_trims(&mut plan.workers);
     find_shared_blocks(&mut plan.workers);
+    let (to_make, lacking) = survey(&plan.workers);
+    plan.to_make = to_make;
+    errors.extend(lacking);
     let virtual_workers = plan.workers.iter().filter(|worker| worker.engine.caps.virtual_time).count();
     plan.virtual_time = virtual_workers > 0;
     if plan.virtual_time && virtual_workers < plan.workers.len() {

@@ -128,13 +128,17 @@ impl Recorder {
     }
 
     fn send(&mut self, piece: LogPiece) {
-        // A writer that is gone has said why.
-        if let Err(TrySendError::Full(message)) = self.sender.try_send((self.worker, piece)) {
-            let since = Instant::now();
-            let _ = self.sender.send(message);
-            self.waited_ns += since.elapsed().as_nanos() as u64;
-        }
+        self.waited_ns += send(&self.sender, (self.worker, piece));
     }
+}
+
+/// Sends a piece; how long the worker had to wait for that, nanoseconds.
+pub(crate) fn send(sender: &LogSender, message: (usize, LogPiece)) -> u64 {
+    // A writer that is gone has said why.
+    let Err(TrySendError::Full(message)) = sender.try_send(message) else { return 0 };
+    let since = Instant::now();
+    let _ = sender.send(message);
+    since.elapsed().as_nanos() as u64
 }
 
 /// Sum, count and maximum of the latencies of a window.

@@ -190,6 +190,12 @@ fn region(wanted: &Wanted<'_>, path: PathBuf, present: Present, file_size: Optio
         (fixed, file) => fixed.or(file),
     };
     let start = if job.append && fixed_bytes.is_none() { start.saturating_add(present.bytes) } else { start };
+    // Making a file as long as that is not what a job that only reads one can mean.
+    let only_reads = job.workload.reads && !job.workload.writes && !job.workload.trims;
+    let beyond = present.kind == Some(Kind::Regular) && present.bytes > 0 && start > present.bytes;
+    if beyond && only_reads && file_size.is_none() {
+        return Err(nothing_to_do(job, &path, present, asked_bytes, start));
+    }
     let length = match (asked_bytes, end_bytes) {
         (Some(asked), Some(end)) => asked.min(end.saturating_sub(start)),
         (Some(asked), None) => asked,

@@ -137,6 +137,8 @@ pub struct ToolOptions {
     pub trigger: Option<String>,
     /// `--aux-path`: where files that accompany a run go; the working directory if not given.
     pub aux_path: Option<PathBuf>,
+    /// `--merge-blktrace-only`: traces are merged, and nothing runs.
+    pub merge_only: bool,
     /// `--grace` (ours): how long outstanding I/Os may take after the end, nanoseconds (default 30 s).
     pub grace_ns: u64,
 }

@@ -8,7 +8,7 @@ use crate::api::{Host, Severity, Source};
 use crate::draft::Draft;
 use crate::engines;
 use crate::grammar::{self, Fault, Note, Reading};
-use crate::job::{Job, OptionWord};
+use crate::job::{Job, OddSize, OptionWord};
 use crate::report::Report;
 use crate::suggest;
 use crate::table::{Lookup, OptionSpec, Status, all_options, lookup};
@@ -133,10 +133,24 @@ impl Assembler<'_> {
         if row.name == "ioengine" && !self.known_engine(word) {
             return;
         }
+        self.note_odd_size(found, &value, &mut built.draft.job);
         if let Some(set) = row.set {
             set(&mut built.draft, value);
         }
         built.spots.insert(row.name, word.value_spot.clone());
+    }
+
+    /// Keeps what a size comes to whose unit is read otherwise than one might think; it is shown before the run.
+    fn note_odd_size(&self, found: &Found<'_>, value: &Value, job: &mut Job) {
+        let row = found.row;
+        let base = job.reporting.kb_base;
+        let base = found.fio_base.filter(|_| self.settings.fio_exact).unwrap_or(base);
+        let text = found.word.value.as_deref().map_or("", str::trim);
+        job.reporting.odd_sizes.remove(row.name);
+        if row.kind.is_size() && grammar::has_odd_unit(text, base) {
+            let odd = OddSize { text: text.to_owned(), bytes: row.kind.format(value) };
+            job.reporting.odd_sizes.insert(row.name, odd);
+        }
     }
 
     fn value(&mut self, found: &Found<'_>, base: u32) -> Option<Value> {

@@ -2,7 +2,7 @@
 
 use Argument::{None, Optional, Required};
 
-use crate::table::Status::{self, Differs, NoEffect, NotYet, Ours, Refused, Same};
+use crate::table::Status::{self, Differs, NoEffect, Ours, Refused, Same};
 
 /// Whether an argument follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ const fn row(name: &'static str, argument: Argument, summary: &'static str, stat
 
 const NO_NETWORK: Status = Refused {
     why: "there is no client and server mode",
-    instead: "start one rank per host with MPI; the ranks' results are merged",
+    instead: "`ssh HOST iostrata run …` for each host; every one gives a document of its own",
 };
 
 const STATUS: Status = Differs(
@@ -76,7 +76,12 @@ pub static TOOL_OPTIONS: &[ToolSpec] = &[
     row("enghelp", Optional("ENGINE[,OPTION]"), "list the engines, or an engine's options, or explain one", Same),
     row("max-jobs", Required("N"), "ignored", NoEffect("there is no limit; fio ignores it too")),
     row("alloc-size", Required("KIB"), "ignored", NoEffect("memory is taken as needed")),
-    row("terse-version", Required("N"), "version of terse lines: 2, 3, 4 or 5", Same),
+    row(
+        "terse-version",
+        Required("N"),
+        "version of terse lines: 2, 3, 4 or 5; of 3, fields 1 to 121 stay, disks follow",
+        Same,
+    ),
     row("append-terse", None, "add terse lines to the report", Same),
     row("minimal", None, "report in terse lines", Same),
     row("terse-header", None, "put a line with the names of the fields before terse lines", Ours),
@@ -104,7 +109,7 @@ pub static TOOL_OPTIONS: &[ToolSpec] = &[
     row("cpuclock-test", None, "check the CPU's clock and stop", Same),
     row("crctest", Optional("LIST"), "measure checksums and stop: all, or a list", MICRO),
     row("memcpytest", Optional("LIST"), "measure memory copies and stop: all, or a list", Same),
-    row("merge-blktrace-only", None, "merge traces and stop", NotYet),
+    row("merge-blktrace-only", None, "merge traces and stop", Same),
 ];
 
 /// The option of this name.

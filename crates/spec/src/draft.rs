@@ -22,6 +22,8 @@ pub struct Texts {
     pub ignore_error: Option<String>,
     /// `mem`.
     pub memory: Option<String>,
+    /// `replay_skip`.
+    pub replay_skip: Option<String>,
     /// `numa_cpu_nodes`.
     pub numa_cpu_nodes: Option<String>,
     /// `numa_mem_policy`.
@@ -85,6 +87,7 @@ impl Default for Reporting {
             significant_figures: 4,
             unified: Unified::None,
             disk_util: true,
+            odd_sizes: std::collections::BTreeMap::new(),
             block_lives: false,
             hidden: false,
         }
@@ -189,5 +192,7 @@ fn default_job() -> Job {
         measure: Measure::default(),
         reporting: Reporting::default(),
         logs: Logs::default(),
+        record: None,
+        replay: Replay::default(),
     }
 }

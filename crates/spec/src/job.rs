@@ -1,12 +1,15 @@
 //! A job as everything below the language sees it: typed, validated, defaults filled in.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 mod logs;
+mod replay;
 mod values;
 mod zones;
 
 pub use logs::*;
+pub use replay::*;
 pub use values::*;
 pub use zones::*;
 
@@ -296,6 +299,8 @@ pub struct Reporting {
     pub block_lives: bool,
     /// `stats` off: reports leave the job out.
     pub hidden: bool,
+    /// Sizes whose units do not mean here what they say elsewhere, by option.
+    pub odd_sizes: BTreeMap<&'static str, OddSize>,
 }
 
 /// What is measured; all on by default.
@@ -350,6 +355,15 @@ pub enum DedupeMode {
     Repeat,
     /// One of a set.
     WorkingSet,
+}
+
+/// A size whose unit does not mean here what it says elsewhere (`1GiB` is 10^9 bytes with `kb_base=1024`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OddSize {
+    /// As written.
+    pub text: String,
+    /// What it comes to: bytes, or a list of them.
+    pub bytes: String,
 }
 
 /// `option = value` as the person wrote it, for the result and the JSON's `job options`.
@@ -562,6 +576,10 @@ pub struct Job {
     pub reporting: Reporting,
     /// Logs over time.
     pub logs: Logs,
+    /// `write_iolog`: what is done is written down here.
+    pub record: Option<String>,
+    /// `read_iolog` and its kin.
+    pub replay: Replay,
 }
 
 impl Job {

@@ -2,6 +2,7 @@
 
 mod memory;
 mod process;
+mod replay;
 mod zones;
 
 pub(crate) use process::waits;
@@ -30,6 +31,7 @@ pub(crate) fn finish(built: Built, declared: &Spot, settings: Settings, report: 
     rules.direction(settings.readonly);
     rules.seeds();
     rules.process();
+    rules.replay(settings.readonly);
     rules.checks();
     rules.buffers();
     rules.memory();
@@ -181,7 +183,7 @@ impl Rules<'_> {
         if !job.filenames.is_empty() {
             job.files = u32::try_from(job.filenames.len()).unwrap_or(u32::MAX);
         }
-        if readonly && (w.writes || w.trims) {
+        if readonly && (w.writes || w.trims) && !self.built.draft.job.replay.on() {
             let message = "this job writes or trims, and --readonly forbids it";
             self.say(Severity::Error, &["rw"], message, "");
         }

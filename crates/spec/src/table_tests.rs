@@ -151,6 +151,10 @@ impl Draw {
                 Value::Cpus((0..64).filter(|bit| mask >> bit & 1 == 1).collect())
             }
             Kind::Floats { most, above, max } => self.floats(nth, most, above, max),
+            Kind::Numbers { most } => {
+                let count = if nth == 0 { most } else { 1 + (self.next() as usize) % most };
+                Value::Numbers((0..count).map(|i| self.between(nth + i as u64, 1, 1 << 50) as f64 / 8.0).collect())
+            }
             Kind::Steady(choices) => {
                 let word = self.pick(nth, choices).word;
                 let limit = self.between(nth, 0, u64::MAX) as f64 / 1000.0;

@@ -93,6 +93,11 @@ pub enum Kind {
         /// All are at most this.
         max: f64,
     },
+    /// Decimal numbers above 0 with colons between, in an order that counts.
+    Numbers {
+        /// How many there may be.
+        most: usize,
+    },
     /// One of some words, a colon and a limit, perhaps in percent: `iops_slope:0.3%`.
     Steady(&'static [Choice]),
     /// `low-high` for each direction.
@@ -141,6 +146,8 @@ pub enum Value {
     Cpus(Vec<u32>),
     /// Numbers, ascending, and the most decimals that any had.
     Floats(Percentiles),
+    /// Numbers in the order given.
+    Numbers(Vec<f64>),
     /// Bytes that repeat.
     Pattern(Pattern),
     /// Which file comes next.
@@ -258,6 +265,16 @@ fn cpus_text(cpus: &[u32]) -> String {
 }
 
 impl Kind {
+    /// Whether its numbers are amounts with units that `kb_base` decides on.
+    pub(crate) fn is_size(&self) -> bool {
+        match self {
+            Kind::Share | Kind::Bytes { .. } | Kind::Range { .. } | Kind::Ranges | Kind::Split => true,
+            // Lists with a low limit are rates of I/Os and percentages.
+            Kind::PerDirection { max, .. } => *max > u64::from(u32::MAX),
+            _ => false,
+        }
+    }
+
     /// The value as text that parses to the same value, whatever `kb_base` is.
     pub fn format(&self, value: &Value) -> String {
         match value {
@@ -297,6 +314,7 @@ impl Kind {
                     list.values.iter().map(|v| format!("{v:.*}", list.precision as usize)).collect();
                 texts.join(":")
             }
+            Value::Numbers(list) => list.iter().map(f64::to_string).collect::<Vec<_>>().join(":"),
             Value::Pattern(pattern) => pattern_text(pattern),
             Value::Ranges(three) => three_text(three, |(low, high)| format!("{low}-{high}")),
             Value::Split(three) => three_text(three, |shares| shares_text(shares)),
@@ -327,7 +345,9 @@ impl Kind {
             Kind::Names => "names with colons between (opt=a:b)".into(),
             Kind::Cpus => "CPU numbers and ranges (opt=0,2-5)".into(),
             Kind::CpuMask => "integer value, one bit per CPU (opt=3)".into(),
-            Kind::Floats { .. } => "list of floating point values separated by ':' (opt=5.9:7.8)".into(),
+            Kind::Floats { .. } | Kind::Numbers { .. } => {
+                "list of floating point values separated by ':' (opt=5.9:7.8)".into()
+            }
             Kind::Steady(_) => "word of a list, a colon and a limit (opt=bla:0.5%)".into(),
             Kind::Ranges => "ranges for read,write,trim (opt=1k-4k,8k-32k)".into(),
             Kind::Split => "sizes with percentages (opt=4k/60:8k/40)".into(),
@@ -354,6 +374,7 @@ impl Kind {
                 Some(format!("min={min}"))
             }
             Kind::Floats { most, above, max } => Some(format!("at most {most}, each above {above} and up to {max}")),
+            Kind::Numbers { most } => Some(format!("at most {most}, each above 0")),
             Kind::Share => Some("percentage: min=0, max=100".into()),
             _ => None,
         }

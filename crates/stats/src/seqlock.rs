@@ -119,10 +119,10 @@ mod tests {
     use crate::LiveCounter;
     use std::sync::atomic::AtomicBool;
 
-    /// A writer that is almost always inside a batch, and a copy much longer than its pauses: all 512 cells must be
-    /// equal.
+    /// In a report of a running run bytes and I/Os do not fit each other. Here a copy is whole, although the writer is
+    /// almost always inside a batch and the copy much longer than its pauses: all 512 cells are equal.
     #[test]
-    fn a_long_copy_is_whole_although_the_writer_never_rests() {
+    fn bug_b136() {
         let lock = SeqLock::default();
         let cells: Vec<LiveCounter> = (0..512).map(|_| LiveCounter::default()).collect();
         let stop = AtomicBool::new(false);

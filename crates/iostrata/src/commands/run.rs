@@ -16,7 +16,9 @@ use iostrata_os::signals::Signals;
 use iostrata_os::{file, host};
 use iostrata_report::{RenderOptions, fio_json, terse, text};
 use iostrata_result::{Note, OptionWord, RunResult};
-use iostrata_run::{Context, Event, Plan, Refused, RunError, Sink, Trigger, execute, plan, refuse, trace_line};
+use iostrata_run::{
+    Context, Event, Plan, Refused, RunError, Sink, Trigger, execute, merge_traces, plan, refuse, trace_line,
+};
 use iostrata_spec::{
     Action, Diagnostic, Eta, Host, Invocation, OutputFormat, Source, ToolOptions, Topic, parse_command_line,
     render_diagnostics,
@@ -148,6 +150,15 @@ fn run_jobs(
     signals: Signals,
 ) -> anyhow::Result<u8> {
     let tool = &invocation.tool;
+    if tool.merge_only {
+        return Ok(merge(invocation).map_or_else(
+            |refused| {
+                complain(&format!("{}: {refused}\n", program(as_fio)));
+                1
+            },
+            |()| 0,
+        ));
+    }
     let destination = tool.output.clone().map_or(Destination::Stdout, Destination::File);
     let save = tool.save.clone().map(Destination::File);
     save.as_ref().map_or(Ok(()), Destination::check)?;
@@ -282,8 +293,15 @@ fn prepare_or_signal(
     }
 }
 
-/// Plans the run and asks the guard. Nothing is touched yet.
+/// Merges the traces that jobs want merged before they replay them.
+fn merge(invocation: &Invocation) -> Result<(), Refused> {
+    let errors: Vec<RunError> = invocation.jobs.iter().filter_map(|job| merge_traces(job).err()).collect();
+    if errors.is_empty() { Ok(()) } else { Err(Refused { plan: Plan::default(), errors }) }
+}
+
+/// Plans the run and asks the guard. Of what jobs work on nothing is touched yet.
 pub(crate) fn prepare(invocation: &Invocation) -> Result<(Plan, Guard), Refused> {
+    merge(invocation)?;
     let fresh_seed = RandomState::new().build_hasher().finish();
     let plan = plan(&invocation.jobs, iostrata_engine::registry::find, fresh_seed)?;
     match admit(&plan, invocation.tool.allow_destroy.clone()) {

@@ -6,7 +6,7 @@ mod job;
 mod parts;
 mod run;
 
-pub use banner::{BannerJob, banner, layout};
+pub use banner::{BannerJob, banner, layout, making};
 pub use errors::{error_line, saying, terminating};
 pub(crate) use job::steady_word;
 pub use run::unit_work;

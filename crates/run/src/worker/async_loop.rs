@@ -52,6 +52,8 @@ pub(super) struct AsyncLoop {
     ready_ns: u64,
     /// Whether each request of the batch has a stamp of its own for that, because its data was made.
     stamped_each: bool,
+    /// The batch was issued before: it goes on after a short transfer.
+    repeats: bool,
 }
 
 /// How many requests go down and come up together.
@@ -112,6 +114,7 @@ impl AsyncLoop {
             slow_calls: 0,
             ready_ns: 0,
             stamped_each: false,
+            repeats: false,
         }
     }
 
@@ -183,7 +186,8 @@ impl AsyncLoop {
         debug_assert!(self.batch.is_empty());
         self.ready_ns = now_ns;
         let room = (self.rules.depth - self.in_flight).min(self.rules.submit) as usize;
-        if !self.again.is_empty() {
+        self.repeats = !self.again.is_empty();
+        if self.repeats {
             // They began long ago: their stamps stay.
             self.stamped_each = true;
             let first = self.again.len().saturating_sub(room);
@@ -257,6 +261,9 @@ impl AsyncLoop {
             core.live.note_current(&self.batch[sent]);
             let taken = engine.submit(&self.batch[sent..], &mut self.completions)?;
             let after_ns = core.clock.now_ns();
+            if let (Some(recording), false) = (&mut core.recording, self.repeats) {
+                self.batch[sent..sent + taken].iter().for_each(|io| recording.io(io, after_ns));
+            }
             {
                 let _batch = core.live.lock.write();
                 core.live.submit_counts[batch_row(taken as u32)].add(1);

@@ -14,6 +14,7 @@ use super::durable::RangeSpan;
 use super::feed::{Dry, Feed, Planned};
 use super::files::OpenFiles;
 use super::lives::Lives;
+use super::replay::Replay;
 use super::think::Thinking;
 use super::timeline::{Event, Timeline};
 use super::watch::Watch;
@@ -28,6 +29,7 @@ use crate::locks::Keys;
 use crate::pace::Pacer;
 use crate::plan::WorkerPlan;
 use crate::recorder::Recorder;
+use crate::replay::Recording;
 use crate::verify::Verifier;
 use crate::zones::{WAIT_NS, ZoneFault};
 
@@ -50,6 +52,17 @@ pub(super) struct Slot {
 }
 
 impl Slot {
+    /// Submission, completion and total latency of what completed at `now_ns`. A clock that goes back makes them 0, and
+    /// never a number below.
+    #[inline]
+    fn latencies_ns(&self, now_ns: u64) -> [u64; 3] {
+        [
+            self.issue_ns.saturating_sub(self.start_ns),
+            now_ns.saturating_sub(self.issue_ns),
+            now_ns.saturating_sub(self.start_ns),
+        ]
+    }
+
     pub(super) const EMPTY: Slot = Slot {
         io: Io { offset: 0, slot_offset: 0, len: 0, slot: 0, file: 0, op: Op::Read },
         asked_len: 0,
@@ -95,6 +108,8 @@ pub(super) struct Core<'a, C: Clock> {
     pub(super) clock: &'a C,
     pub(super) live: &'a Live,
     pub(super) feed: Feed,
+    /// The recording that says what is done, instead of the feed and the pacer.
+    pub(super) replay: Option<Box<Replay>>,
     pub(super) pacer: Option<Pacer>,
     pub(super) buffers: BufferMaker,
     /// Checks data; none if the job does not.
@@ -113,6 +128,8 @@ pub(super) struct Core<'a, C: Clock> {
     pub(super) timeline: Timeline,
     /// Takes each I/O down for logs over time.
     pub(super) log: Option<Recorder>,
+    /// Takes down what is done, to be replayed.
+    pub(super) recording: Option<Box<Recording>>,
     pub(super) watch: Watch,
     /// Longest latency that is no matter, by direction: `max_latency` or the target of a search, `u64::MAX` for none.
     pub(super) most_ns: [u64; 3],
@@ -191,6 +208,9 @@ impl<C: Clock> Core<'_, C> {
     /// Plans one request of the job's own work.
     #[inline]
     pub(super) fn plan_work(&mut self, now_ns: u64) -> Plan {
+        if self.replay.is_some() {
+            return self.plan_replay(now_ns);
+        }
         let (wanted, due_ns) = match &self.pacer {
             None => (None, 0),
             Some(pacer) => match self.earliest(pacer) {
@@ -207,13 +227,7 @@ impl<C: Clock> Core<'_, C> {
                 if let (Some(pacer), Some(direction)) = (&mut self.pacer, io.direction()) {
                     pacer.issued(direction, io.len);
                 }
-                if let (Some(flow), Some(_)) = (self.flow, io.direction()) {
-                    flow.count();
-                }
-                if self.attends {
-                    self.thinking.owes_io = false;
-                    self.thinking.since += u64::from(self.job.think_count == ThinkCount::Issue);
-                }
+                self.count_issue(io);
                 Plan::Io(io, due_ns)
             }
         }
@@ -239,6 +253,18 @@ impl<C: Clock> Core<'_, C> {
             self.error.get_or_insert(error);
             false
         })
+    }
+
+    /// What follows from a request being planned, wherever it came from.
+    #[inline]
+    pub(super) fn count_issue(&mut self, io: Planned) {
+        if let (Some(flow), Some(_)) = (self.flow, io.direction()) {
+            flow.count();
+        }
+        if self.attends {
+            self.thinking.owes_io = false;
+            self.thinking.since += u64::from(self.job.think_count == ThinkCount::Issue);
+        }
     }
 
     /// The direction whose schedule comes first. A direction without a rate is always due.
@@ -308,7 +334,7 @@ impl<C: Clock> Core<'_, C> {
         if self.verifier.is_some() {
             self.check(slot, true);
         }
-        let lat_ns = now_ns.saturating_sub(slot.start_ns);
+        let [slat_ns, clat_ns, lat_ns] = slot.latencies_ns(now_ns);
         let direction = match slot.io.op {
             Op::Read => Direction::Read,
             Op::Write => Direction::Write,
@@ -329,12 +355,11 @@ impl<C: Clock> Core<'_, C> {
         counters.ios.add(1);
         let measure = self.job.measure;
         if measure.clat {
-            let clat_ns = now_ns.saturating_sub(slot.issue_ns);
             counters.clat.record(clat_ns);
             self.live.buckets.record(clat_ns);
         }
         if measure.slat && !self.plan.engine.caps.synchronous {
-            counters.slat.record(slot.issue_ns.saturating_sub(slot.start_ns));
+            counters.slat.record(slat_ns);
         }
         if measure.lat {
             counters.lat.record(lat_ns);
@@ -390,9 +415,17 @@ impl<C: Clock> Core<'_, C> {
         }
     }
 
+    /// Takes down that the files are open.
+    pub(super) fn record_open(&mut self, now_ns: u64) {
+        if let Some(recording) = &mut self.recording {
+            recording.opened(self.feed.open_files(), now_ns);
+        }
+    }
+
     /// The rest of the logs goes out.
     pub(super) fn end_log(&mut self, now_ns: u64) {
-        let waited_ns = self.log.take().map_or(0, |log| log.finish(now_ns));
+        let recorded_ns = self.recording.as_ref().map_or(0, |recording| recording.waited_ns);
+        let waited_ns = self.log.take().map_or(0, |log| log.finish(now_ns)) + recorded_ns;
         if waited_ns > WAITED_WORTH_TELLING_NS {
             self.notes.push(format!(
                 "logs could not be written as fast as I/O was done: the job waited {} ms for them; log_avg_msec= makes \
@@ -538,12 +571,13 @@ pub(super) fn operation(op: Op) -> &'static str {
 /// A completed request as logs take it.
 #[inline]
 fn record(slot: &Slot, direction: Direction, now_ns: u64) -> IoRecord {
+    let [slat_ns, clat_ns, lat_ns] = slot.latencies_ns(now_ns);
     IoRecord {
         completed_ns: now_ns,
         issued_ns: slot.issue_ns,
-        slat_ns: slot.issue_ns.saturating_sub(slot.start_ns),
-        clat_ns: now_ns.saturating_sub(slot.issue_ns),
-        lat_ns: now_ns.saturating_sub(slot.start_ns),
+        slat_ns,
+        clat_ns,
+        lat_ns,
         // Where it began, if it took several calls.
         offset: slot.io.offset - u64::from(slot.asked_len - slot.io.len),
         bytes: slot.asked_len,
@@ -563,5 +597,29 @@ fn advice_for(io: &Io, errno: i32) -> &'static str {
             "; trim works on block devices that support discard, not on files"
         }
         _ => advice(errno),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iostrata_stats::LatencySummary;
+
+    use super::*;
+
+    /// A clock that goes back gives a mean of -1.8e160 and an infinite deviation. Here latencies are differences that
+    /// stop at 0, in reports and in logs.
+    #[test]
+    fn bug_b36() {
+        let backwards = Slot { start_ns: 5000, issue_ns: 4000, ..Slot::EMPTY };
+        for now_ns in [0, 3999, 4500] {
+            let latencies_ns = backwards.latencies_ns(now_ns);
+            assert_eq!((latencies_ns[0], latencies_ns[2]), (0, 0), "{now_ns}");
+            assert_eq!(latencies_ns[1], now_ns.saturating_sub(4000));
+            let logged = record(&backwards, Direction::Read, now_ns);
+            assert_eq!([logged.slat_ns, logged.clat_ns, logged.lat_ns], latencies_ns);
+            let moments = LatencySummary::of(latencies_ns).moments;
+            assert!((0.0..=500.0).contains(&moments.mean()) && (0.0..=500.0).contains(&moments.stddev()));
+        }
+        assert_eq!(Slot { start_ns: 1, issue_ns: 3, ..Slot::EMPTY }.latencies_ns(9), [2, 6, 8]);
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use iostrata_device::{Guard, OpenHow, SyncKind};
 use iostrata_engine::{EngineSpec, FileId, FileTable, Io, Op};
-use iostrata_os::file::{self, Advice};
+use iostrata_os::file::{self, Advice, Kind};
 use iostrata_spec::{FadviseHint, Job, SyncFlag};
 
 use super::durable::hint_life;
@@ -72,6 +72,34 @@ impl OpenFiles {
         table.exchanges = files.len() < all.len();
         let rota = table.exchanges.then(|| Box::new(Rota::new(all.clone(), files.len())));
         Ok(OpenFiles { first: all.start, files, table, rota, guard: Some(Arc::clone(guard)) })
+    }
+
+    /// None is open: a recording says when each is ([`OpenFiles::open_one`]).
+    pub(super) fn closed(plan: &WorkerPlan, guard: &Arc<Guard>) -> Self {
+        let mut table = FileTable::new(vec![-1; plan.files.len()], plan.job.direct);
+        table.trim = trim_means(plan);
+        let files = plan.files.iter().map(|_| None).collect();
+        OpenFiles { first: 0, files, table, rota: None, guard: Some(Arc::clone(guard)) }
+    }
+
+    /// Opens a file that a recording names.
+    pub(super) fn open_one(&mut self, plan: &WorkerPlan, file: FileId) -> Result<(), RunError> {
+        if let (Some(guard), Some(place)) = (&self.guard, self.files.get_mut(file as usize))
+            && !plan.engine.caps.diskless
+        {
+            let open = OpenFile::open(plan, file as usize, guard, true)?;
+            self.table.set(file, open.fd.as_raw_fd());
+            *place = Some(open);
+        }
+        Ok(())
+    }
+
+    /// Closes it.
+    pub(super) fn close_one(&mut self, file: FileId) {
+        if let Some(place) = self.files.get_mut(file as usize) {
+            self.table.set(file, -1);
+            *place = None;
+        }
     }
 
     /// Whether a file may have to be opened before an I/O ([`OpenFiles::fetch`]).
@@ -194,7 +222,7 @@ impl OpenFiles {
 
     /// How many are open.
     pub(super) fn len(&self) -> usize {
-        self.files.len()
+        self.files.iter().flatten().count()
     }
 
     /// Drops the page cache of all of them; of one that is not open when it is opened again.
@@ -282,9 +310,9 @@ fn how(job: &Job, engine: &EngineSpec) -> OpenHow {
     }
 }
 
-/// Removes a worker's files; those that are gone already are no fault.
+/// Removes a worker's files; those that are gone already are no fault. The nodes of devices stay.
 pub(super) fn unlink(plan: &WorkerPlan) -> Result<(), RunError> {
-    for file in &plan.files {
+    for file in plan.files.iter().filter(|file| file.kind.is_none_or(|kind| kind == Kind::Regular)) {
         match file::unlink(&file.path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(RunError::system(&plan.job, Some(Path::new(&file.path)), "unlink", &error));

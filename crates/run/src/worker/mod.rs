@@ -1,6 +1,7 @@
 //! A worker: one clone of one job on a thread of its own, from opening its files to putting them away.
 
 mod async_loop;
+mod between;
 mod checks;
 mod core;
 mod durable;
@@ -12,6 +13,7 @@ mod lives;
 mod memory;
 mod offload;
 mod place;
+mod replay;
 mod rota;
 mod sync_loop;
 mod think;
@@ -34,11 +36,13 @@ use iostrata_os::thread::{Waker, current_tid, thread_usage};
 use iostrata_spec::{Job, Seed, ZoneMode};
 
 use self::async_loop::{AsyncLoop, BatchRules};
+use self::between::{change_files, first_files, put_away, reopen, unlink_between};
 use self::core::{Core, PassEnd};
 use self::durable::RangeSpan;
 use self::feed::{Feed, FeedLimits};
 use self::files::OpenFiles;
 use self::lives::Lives;
+use self::replay::Replay;
 use self::think::Thinking;
 use self::timeline::Timeline;
 use self::watch::Watch;
@@ -56,6 +60,7 @@ use crate::locks::Doors;
 use crate::pace::Pacer;
 use crate::plan::WorkerPlan;
 use crate::recorder::{LogSender, Recorder};
+use crate::replay::Recording;
 use crate::verify::Verifier;
 use crate::zones::{ZoneTables, Zoning};
 
@@ -176,7 +181,9 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     let _placed = place::place_thread(plan)?;
     hooks::before(plan, live, &birth.aux_folder)?;
     let (mut instance, config) = make_engine(birth)?;
-    let mut open_files = OpenFiles::open(plan, 0..open_at_once(plan), birth.open_files, &birth.guard)?;
+    let recording = Recording::begin(plan, birth.logs.as_ref(), clock.now_ns());
+    let mut replay = Replay::for_worker(plan)?;
+    let mut open_files = first_files(birth, replay.as_mut())?;
     durable::check_atomic(plan, &open_files)?;
     open_files.pre_read(plan, &live.stop)?;
     ending.files_at_once = open_files.in_parts().then(|| open_files.len());
@@ -229,6 +236,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
         clock,
         live,
         feed: make_feed(plan, &streams).with_zones(zones),
+        replay: replay.map(Box::new),
         pacer: Pacer::for_job(job, derive(streams.think, 1), start_ns),
         buffers,
         careful: verifier.is_some() || keys.is_some(),
@@ -246,6 +254,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
         takes_down: log.is_some() || lives.is_some() || job.range_sync.every > 0,
         log,
         lives,
+        recording: recording.map(Box::new),
         error: None,
         notes: Vec::new(),
         attends: job.think_ns > 0 || job.think_cycles > 0 || job.latency_search.target_ns > 0,
@@ -254,6 +263,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
         stopping: false,
         range_sync: RangeSpan::new(job.range_sync),
     };
+    core.record_open(start_ns);
     if !ramps {
         core.begin_log(start_ns);
         core.watch.measuring_begins(live, start_ns);
@@ -265,7 +275,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     let result = passes(birth, &mut core, instance, granted.depth, ending);
     wind_up(&mut core, ending, start_ns, &birth.aux_folder);
     result?;
-    put_away(plan, live, core.files)
+    put_away(&mut core)
 }
 
 /// The last pass is over: what only the worker's own thread can tell goes into its ending.
@@ -283,6 +293,7 @@ fn wind_up<C: Clock>(core: &mut Core<'_, C>, ending: &mut Ending, start_ns: u64,
     }
     ending.due_not_issued = due_not_issued(core, end_ns);
     core.end_log(end_ns);
+    core.end_replay();
     if let Some(Err(note)) = core.verifier.as_ref().map(|verifier| verifier.save_state(plan, aux_folder)) {
         core.notes.push(note);
     }
@@ -335,6 +346,10 @@ fn passes<C: Clock>(
     let several_passes = plan.io_bytes > region_bytes;
     let result = loop {
         let end = match one_pass(core, &mut instance, &mut asynchronous) {
+            Ok(PassEnd::Pass) if core.replay_changes_files() => match change_files(birth, core, &mut instance, depth) {
+                Ok(()) => continue,
+                Err(error) => break Err(error),
+            },
             Ok(PassEnd::Pass) if core.begin_check() => read_back(birth, core, &mut instance, &mut asynchronous, depth),
             end => end,
         };
@@ -407,36 +422,6 @@ fn read_back<C: Clock>(
     Ok(end)
 }
 
-/// `unlink_each_loop`: between two loops the files go; what is left of them then is synced first, if that is asked for.
-fn unlink_between<C: Clock>(core: &mut Core<'_, C>) -> Result<(), RunError> {
-    if !core.job.unlink_each_loop || core.plan.engine.caps.diskless {
-        return Ok(());
-    }
-    sync_at_end(core.job, core.plan, core.live, &mut core.files)?;
-    core.files = OpenFiles::default();
-    files::unlink(core.plan)
-}
-
-/// Between passes fio closes and opens the files, which drops their caches and renews their hints.
-fn reopen<C: Clock>(
-    birth: &Birth,
-    core: &mut Core<'_, C>,
-    instance: &mut Instance,
-    depth: u32,
-) -> Result<(), RunError> {
-    if birth.plan.engine.caps.diskless {
-        return Ok(());
-    }
-    sync_at_end(core.job, &birth.plan, core.live, &mut core.files)?;
-    if let Instance::Sync(engine) = instance {
-        engine.release();
-    }
-    core.files = OpenFiles::default();
-    core.files = OpenFiles::open(&birth.plan, core.feed.open_files(), birth.open_files, &birth.guard)?;
-    core.live.open_files.store(core.files.len() as u32, Relaxed);
-    attach(instance, &core.files, &core.arena, depth).map(drop).map_err(|error| engine_fault(&birth.plan, &error))
-}
-
 fn attach(
     instance: &mut Instance,
     files: &OpenFiles,
@@ -448,32 +433,6 @@ fn attach(
         Instance::Async(engine) => engine.attach(&table, Arc::clone(arena), depth),
         Instance::Sync(engine) => engine.attach(&table, Arc::clone(arena)),
     }
-}
-
-/// The syncs of `end_fsync` and `fsync_on_close`: both come at the end of each pass, as in fio.
-fn sync_at_end(job: &Job, plan: &WorkerPlan, live: &Live, files: &mut OpenFiles) -> Result<(), RunError> {
-    if job.end_syncfs && job.workload.writes {
-        durable::sync_file_systems(plan, files)?;
-    }
-    if !(job.end_fsync || job.fsync_on_close) || !job.workload.writes {
-        return Ok(());
-    }
-    let state = live.state();
-    live.set_state(State::Syncing);
-    files.sync(plan, live)?;
-    live.set_state(state);
-    Ok(())
-}
-
-fn put_away(plan: &WorkerPlan, live: &Live, mut files: OpenFiles) -> Result<(), RunError> {
-    let job = &plan.job;
-    sync_at_end(job, plan, live, &mut files)?;
-    live.set_state(State::Finishing);
-    drop(files);
-    if job.unlink && !plan.engine.caps.diskless {
-        files::unlink(plan)?;
-    }
-    Ok(())
 }
 
 fn engine_fault(plan: &WorkerPlan, error: &EngineError) -> RunError {

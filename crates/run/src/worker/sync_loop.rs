@@ -53,6 +53,9 @@ pub(super) fn pass<C: Clock>(core: &mut Core<'_, C>, engine: &mut dyn SyncOp) ->
             slot.issue_ns = slot.start_ns;
         }
         core.live.note_current(&slot.io);
+        if let Some(recording) = &mut core.recording {
+            recording.io(&slot.io, slot.issue_ns);
+        }
         core.live.in_flight.store(1, Relaxed);
         loop {
             let result = engine.call(&slot.io);

@@ -217,31 +217,63 @@ pub(super) fn cpus(piece: Piece<'_>) -> Result<Vec<u32>, Fault> {
     Ok(cpus)
 }
 
-/// `99:99.9`, sorted.
-pub(super) fn floats(piece: Piece<'_>, most: usize, above: f64, max: f64) -> Result<Percentiles, Fault> {
+impl Grammar<'_> {
+    /// `99:99.9`, sorted. Commas and blanks are meant so too; fio stops reading an item there, and at a percent sign.
+    pub(super) fn floats(&mut self, piece: Piece<'_>, most: usize, above: f64, max: f64) -> Result<Percentiles, Fault> {
+        let mut list = self.floats_in_order(piece, most, above, max)?;
+        list.values.sort_by(f64::total_cmp);
+        Ok(list)
+    }
+
+    /// `50:100` as it stands; commas and blanks as above.
+    pub(super) fn floats_in_order(
+        &mut self,
+        piece: Piece<'_>,
+        most: usize,
+        above: f64,
+        max: f64,
+    ) -> Result<Percentiles, Fault> {
+        let mut list = Percentiles { values: Vec::new(), precision: 0 };
+        for part in piece.split(':') {
+            let part = part.trimmed();
+            let end = part.text.find([',', ' ', '%']).unwrap_or(part.text.len());
+            if end == part.text.len() || end == 0 {
+                float(part, above, max, &mut list)?;
+            } else if self.reading == Reading::Fio {
+                float(part.to(end), above, max, &mut list)?;
+            } else {
+                let items = part.split(',').into_iter().flat_map(|item| item.split(' '));
+                for item in items.filter(|item| !item.text.is_empty()) {
+                    let number = item.text.strip_suffix('%').unwrap_or(item.text);
+                    float(item.to(number.len()), above, max, &mut list)?;
+                }
+                self.note(part.from(end).span(), "fio stops reading there; colons are between the numbers");
+            }
+        }
+        if list.values.len() > most {
+            return Err(Fault::new(piece.span(), format!("{} values, and {most} are the most", list.values.len())));
+        }
+        Ok(list)
+    }
+}
+
+/// One decimal, into the list.
+fn float(part: Piece<'_>, above: f64, max: f64, list: &mut Percentiles) -> Result<(), Fault> {
     const MOST_DECIMALS: usize = 15;
-    let mut list = Percentiles { values: Vec::new(), precision: 0 };
-    for part in piece.split(':') {
-        let part = part.trimmed();
-        let plain = part.text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-        let Some(value) = part.text.parse::<f64>().ok().filter(|v| plain && v.is_finite()) else {
-            return Err(Fault::new(part.span(), format!("`{}` is no decimal number", part.text)));
-        };
-        if value <= above || value > max {
-            return Err(Fault::new(part.span(), format!("{} is not above {above} and up to {max}", part.text)));
-        }
-        let decimals = part.text.split_once('.').map_or(0, |(_, d)| d.len());
-        if decimals > MOST_DECIMALS {
-            return Err(Fault::new(part.span(), "more decimals than a number can hold"));
-        }
-        list.values.push(value);
-        list.precision = list.precision.max(decimals as u32);
+    let plain = part.text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let Some(value) = part.text.parse::<f64>().ok().filter(|v| plain && v.is_finite()) else {
+        return Err(Fault::new(part.span(), format!("`{}` is no decimal number", part.text)));
+    };
+    if value <= above || value > max {
+        return Err(Fault::new(part.span(), format!("{} is not above {above} and up to {max}", part.text)));
     }
-    if list.values.len() > most {
-        return Err(Fault::new(piece.span(), format!("{} values, and {most} are the most", list.values.len())));
+    let decimals = part.text.split_once('.').map_or(0, |(_, d)| d.len());
+    if decimals > MOST_DECIMALS {
+        return Err(Fault::new(part.span(), "more decimals than a number can hold"));
     }
-    list.values.sort_by(f64::total_cmp);
-    Ok(list)
+    list.values.push(value);
+    list.precision = list.precision.max(decimals as u32);
+    Ok(())
 }
 
 /// `criterion:limit[%]`.

@@ -17,6 +17,7 @@ use crate::job::{Size, Workload};
 use crate::value::{Choice, Kind, Value};
 
 pub(crate) use arithmetic::evaluate_plain;
+pub(crate) use number::has_odd_unit;
 
 /// Which of the two readings is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +165,10 @@ impl Grammar<'_> {
             Kind::Names => lists::names(piece).map(Value::Names),
             Kind::Cpus => lists::cpus(piece).map(Value::Cpus),
             Kind::CpuMask => self.cpu_mask(piece).map(Value::Cpus),
-            Kind::Floats { most, above, max } => lists::floats(piece, most, above, max).map(Value::Floats),
+            Kind::Numbers { most } => {
+                self.floats_in_order(piece, most, 0.0, f64::MAX).map(|list| Value::Numbers(list.values))
+            }
+            Kind::Floats { most, above, max } => self.floats(piece, most, above, max).map(Value::Floats),
             Kind::Steady(choices) => lists::steady(piece, choices).map(Value::Steady),
             Kind::Ranges => self.ranges(piece).map(Value::Ranges),
             Kind::Split => self.split(piece).map(Value::Split),
@@ -236,7 +240,11 @@ impl Grammar<'_> {
             "trimwrite" => (false, true, true),
             _ => (true, true, false),
         };
-        if random && modifier.is_some_and(|n| n < 1) {
+        let none = modifier.is_some_and(|n| n < 1);
+        if random && none && self.reading == Reading::Fio {
+            return Ok(Workload { reads, writes, trims, random, modifier: None });
+        }
+        if random && none {
             return Err(Fault::new(piece.span(), "the number of I/Os per random offset is 1 or more"));
         }
         Ok(Workload { reads, writes, trims, random, modifier })
@@ -252,6 +260,11 @@ impl Grammar<'_> {
 
     /// Bytes, `N%` or `Nz`.
     fn share(&mut self, piece: Piece<'_>) -> Result<Size, Fault> {
+        // fio takes a dash or a colon for a range, and its end for the value.
+        let piece = match piece.text.rfind(['-', ':']).filter(|_| self.reading == Reading::Fio) {
+            Some(at) if !piece.text.starts_with('(') => piece.from(at + 1),
+            _ => piece,
+        };
         let percent = piece.text.find('%').filter(|_| !piece.text.starts_with('('));
         let Some(percent) = percent else {
             return self.bytes_or_zones(piece);

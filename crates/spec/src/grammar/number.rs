@@ -123,6 +123,22 @@ fn take_apart(piece: Piece<'_>) -> Result<Parts<'_>, Fault> {
     Ok(Parts { negative: text.starts_with('-'), whole, fraction, blank, suffix })
 }
 
+/// `N%` where a plain number is wanted. fio marks a percentage by a negative number, −N − 1, and takes it as it is:
+/// without a sign it is more than any limit.
+fn is_percentage(piece: Piece<'_>) -> bool {
+    piece.text.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('%')
+}
+
+/// Whether a size in the text has a unit that does not mean what it says elsewhere: `GiB` is a power of 1000 as long as
+/// `kb_base` is 1024, and with 1000 each unit is another than usual.
+pub(crate) fn has_odd_unit(text: &str, kb_base: u32) -> bool {
+    text.split(|c: char| !c.is_ascii_alphanumeric()).any(|token| {
+        let unit = token.trim_start_matches(|c: char| c.is_ascii_digit());
+        let known = SUFFIXES.iter().find(|(name, ..)| unit.eq_ignore_ascii_case(name) && unit.len() < token.len());
+        known.is_some_and(|&(_, power, swapped)| power > 0 && (swapped || kb_base == 1000))
+    })
+}
+
 /// `whole.fraction × multiplier`, if that is a whole number.
 fn scale(parts: &Parts<'_>, multiplier: u64, piece: Piece<'_>) -> Result<u64, Fault> {
     let too_large = || overflow(piece);
@@ -158,7 +174,7 @@ impl Grammar<'_> {
         let multiplier = match word {
             "" => 1,
             "%" => {
-                self.note(parts.suffix.span(), "fio passes over the sign");
+                self.note(parts.suffix.span(), "fio makes a negative number of a percentage where it wants none");
                 1
             }
             _ => match size_suffix(word, self.kb_base) {
@@ -201,6 +217,9 @@ impl Grammar<'_> {
         let digits = body.bytes().take_while(|b| (*b as char).is_digit(radix)).count();
         let whole = u64::from_str_radix(&body[..digits], radix)
             .map_err(|_| Fault::new(piece.span(), format!("`{}` is no number", piece.text)))?;
+        if is_percentage(piece) {
+            return Ok((true, whole.saturating_add(1)));
+        }
         let multiplier = if blank || radix == 16 { 1 } else { size_suffix_prefix(&body[digits..], self.kb_base) };
         let magnitude = whole.checked_mul(multiplier).ok_or_else(|| overflow(piece))?;
         Ok((negative, magnitude))
@@ -210,6 +229,9 @@ impl Grammar<'_> {
     pub(super) fn int(&mut self, piece: Piece<'_>, min: i64, max: i64) -> Result<i64, Fault> {
         let (negative, magnitude) = self.number(piece)?;
         let signed = i128::from(magnitude) * if negative { -1 } else { 1 };
+        if self.reading == Reading::Fio && min == 0 && negative && is_percentage(piece) {
+            return Ok(max);
+        }
         if signed < i128::from(min) {
             return Err(Fault::new(piece.span(), format!("{signed} is below the smallest value, {min}")));
         }
@@ -222,6 +244,9 @@ impl Grammar<'_> {
     /// Bytes between `min` and `max`.
     pub(super) fn bytes(&mut self, piece: Piece<'_>, min: u64, max: u64) -> Result<u64, Fault> {
         let (negative, magnitude) = self.number(piece)?;
+        if self.reading == Reading::Fio && min == 0 && negative && is_percentage(piece) {
+            return Ok(max);
+        }
         if negative && magnitude > 0 {
             return Err(Fault::new(piece.span(), "a negative number makes no sense here"));
         }

@@ -75,7 +75,7 @@ impl Grammar<'_> {
             }
             bytes.push(self.bytes(first, 1, u64::MAX)?);
             let most = if self.reading == Reading::Fio { i64::MAX } else { 100 };
-            let percent = item.second.map(|p| self.int(p, 0, most)).transpose()?;
+            let percent = item.second.map(|p| self.percent(p, most)).transpose()?;
             percents.push(percent.map(|p| p.min(100) as u32));
         }
         if bytes.is_empty() {
@@ -83,6 +83,16 @@ impl Grammar<'_> {
         }
         let percents = self.hundred(whole, &percents)?;
         Ok(bytes.into_iter().zip(percents).map(|(bytes, percent)| SizeShare { bytes, percent }).collect())
+    }
+
+    /// A share in percent. The sign is not needed here, and does no harm.
+    fn percent(&mut self, piece: Piece<'_>, most: i64) -> Result<i64, Fault> {
+        let sign = piece.text.strip_suffix('%').filter(|number| !number.is_empty()).map(str::len);
+        let Some(at) = sign else { return self.int(piece, 0, most) };
+        if self.reading == Reading::Plain {
+            self.note(piece.from(at).span(), "fio passes over the sign");
+        }
+        self.int(piece.to(at), 0, most)
     }
 
     /// The shares such that they add to 100: those left out have equal parts of what the others leave.

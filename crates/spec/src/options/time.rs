@@ -18,9 +18,15 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     .alias(&["timeout"])
     .default("0s")
     .access(plain!(Nanos, job.runtime_ns)),
-    row("time_based", Kind::Flag, "go on until runtime", "The job begins again when it is done.")
-        .default("0")
-        .access(flag!(job.time_based)),
+    row(
+        "time_based",
+        Kind::Flag,
+        "go on until runtime",
+        "The job begins again when it is \
+        done. What is done each time round counts, so more may be written than the files hold.",
+    )
+    .default("0")
+    .access(flag!(job.time_based)),
     row("ramp_time", Kind::Time(TimeUnit::Seconds), "warm up before measuring", "I/O is done and not counted.")
         .default("0s")
         .access(plain!(Nanos, job.ramp_ns)),

@@ -222,6 +222,26 @@ const CASES: &[(&str, &[&str], Check)] = &[
     ("log_compression_cpus", &["--log_compression_cpus=1"], |j| j.logs.compression_cpus == [1]),
     ("log_store_compressed", &["--log_store_compressed=1"], |j| j.logs.compressed),
     ("per_job_logs", &["--per_job_logs=0"], |j| !j.logs.per_job),
+    ("write_iolog", &["--write_iolog=x"], |j| j.record.as_deref() == Some("x")),
+    ("read_iolog", &["--read_iolog=a\\:b:c"], |j| j.replay.recording(2) == Some("a:b")),
+    ("read_iolog_chunked", &["--read_iolog=x", "--read_iolog_chunked=1"], |j| j.replay.chunked),
+    ("replay_no_stall", &["--read_iolog=x", "--replay_no_stall=1"], |j| j.replay.no_stall),
+    ("replay_redirect", &["--read_iolog=x", "--replay_redirect=y"], |j| j.replay.redirect.as_deref() == Some("y")),
+    ("replay_scale", &["--read_iolog=x", "--replay_scale=3"], |j| j.replay.scale == 3),
+    ("replay_align", &["--read_iolog=x", "--replay_align=4k"], |j| j.replay.align_bytes == 4096),
+    ("replay_time_scale", &["--read_iolog=x", "--replay_time_scale=50"], |j| j.replay.speed_percent == 50),
+    ("replay_skip", &["--read_iolog=x", "--replay_skip=trim,sync"], |j| {
+        j.replay.skip == ReplaySkip { reads: false, writes: false, trims: true, syncs: true }
+    }),
+    ("merge_blktrace_file", &["--read_iolog=x:y", "--merge_blktrace_file=z"], |j| j.replay.recording(1) == Some("z")),
+    (
+        "merge_blktrace_scalars",
+        &["--read_iolog=x:y", "--merge_blktrace_file=z", "--merge_blktrace_scalars=200:50"],
+        |j| j.replay.merge_percent == [200.0, 50.0],
+    ),
+    ("merge_blktrace_iters", &["--read_iolog=x:y", "--merge_blktrace_file=z", "--merge_blktrace_iters=2:1"], |j| {
+        j.replay.merge_repeats == [2.0, 1.0]
+    }),
     ("verify", &["--verify=sha3-256"], |j| j.verify.method == VerifyMethod::Sha3_256 && j.buffers.refill),
     ("do_verify", &["--verify=md5", "--do_verify=0"], |j| !j.verify.read_back),
     ("verify_only", &["--verify=md5", "--verify_only"], |j| j.verify.only),

@@ -37,7 +37,7 @@ error: `--client` is not supported: there is no client and server mode
 1 | --name=x --client=host --rwmixcycle=4
   |          ^^^^^^^^
   |
-  = help: instead: start one rank per host with MPI; the ranks' results are merged
+  = help: instead: `ssh HOST iostrata run …` for each host; every one gives a document of its own
 error: `rwmixcycle` is not supported: fio has dropped it
  --> command line:1:24
   |
@@ -136,6 +136,12 @@ const WRONG: &[&str] = &[
     "include nowhere",
     "kb_base=512",
     "zoneskip=1.5z",
+    "bssplit=4k/60:8k/60",
+    "bssplit=4k/120:8k/",
+    "bssplit=4k/50 8k/50",
+    "random_distribution=zoned:50/5:30/15",
+    "randseed==42",
+    "size=1m:2m",
 ];
 
 /// Jobs whose zones cannot be.
@@ -157,6 +163,12 @@ const MISREAD: &[&str] = &[
     "bs=1k, 2k",
     "bs=4k/60:8k/40",
     "iodepth=3%",
+    "number_ios=3%",
+    "percentile_list=50,99",
+    "bssplit=4k/50%:8k/50%",
+    "bssplit=4k/60,8k/40",
+    "bssplit=512/10,1536/10,2560/10,3584/70",
+    "bssplit=4k/60:8k/30",
     "size=100%%",
     "direct=1G",
     "direct=true",

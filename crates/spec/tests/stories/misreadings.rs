@@ -1,6 +1,6 @@
 //! Values that fio silently takes for something else than they say.
 
-use iostrata_spec::{Invocation, Job, Severity};
+use iostrata_spec::{BlockSizes, Invocation, Job, Severity, Size};
 
 use crate::world::World;
 
@@ -25,6 +25,21 @@ fn bytes(job: &Job) -> i64 {
 
 fn runtime_us(job: &Job) -> i64 {
     (job.runtime_ns / 1000) as i64
+}
+
+fn random_percent(job: &Job) -> i64 {
+    job.shape.random_percent[0].map_or(100, |percent| percent as i64)
+}
+
+fn percentiles(job: &Job) -> i64 {
+    job.reporting.percentiles.values.len() as i64
+}
+
+fn shares(job: &Job) -> i64 {
+    match &job.block_sizes()[0] {
+        BlockSizes::Split(shares) => shares.len() as i64,
+        _ => 0,
+    }
 }
 
 const CASES: &[Case] = &[
@@ -59,8 +74,14 @@ const CASES: &[Case] = &[
     Case { text: "runtime=1.5s", what: runtime_us, plain: 1_500_000, fio: Some(1_000_000) },
     Case { text: "runtime = 10ms", what: runtime_us, plain: 10_000, fio: Some(10_000_000) },
     Case { text: "rate=10MB/s", what: |j| j.rate_bytes.read.unwrap_or(0) as i64, plain: 10 << 20, fio: Some(10 << 20) },
-    Case { text: "iodepth=3%", what: |j| i64::from(j.depth), plain: 3, fio: Some(3) },
-    Case { text: "number_ios=100%", what: |j| j.number_ios.unwrap_or(0) as i64, plain: 100, fio: Some(100) },
+    Case { text: "iodepth=3%", what: |j| i64::from(j.depth), plain: 3, fio: None },
+    Case { text: "number_ios=100%", what: |j| j.number_ios.unwrap_or(0) as i64, plain: 100, fio: Some(-1) },
+    Case { text: "rw=rw\nrwmixread=30%", what: |j| i64::from(j.mix_read_percent), plain: 30, fio: Some(100) },
+    Case { text: "rw=randread\npercentage_random=50%", what: random_percent, plain: 50, fio: Some(100) },
+    Case { text: "rw=randread\nbssplit=4k/50%:8k/50%", what: shares, plain: 2, fio: Some(2) },
+    Case { text: "rw=randread\nbssplit=4k/50,8k/50", what: shares, plain: 2, fio: Some(1) },
+    Case { text: "percentile_list=50,99", what: percentiles, plain: 2, fio: Some(1) },
+    Case { text: "percentile_list=50 99:99.9%", what: percentiles, plain: 3, fio: Some(2) },
 ];
 
 #[test]
@@ -101,6 +122,30 @@ fn what_is_not_plain_is_an_error_and_fio_exact_still_takes_it() {
         let invocation = run(text, &["--fio-exact"]).unwrap();
         assert_eq!(invocation.jobs[0].block_size.read, fio, "{text}");
     }
+}
+
+#[test]
+fn fio_exact_takes_the_end_of_what_it_takes_for_a_range() {
+    for (text, fio) in [("size=1m:2m", 2 << 20), ("size=2m-1m", 1 << 20), ("size=-8k", 8192)] {
+        assert_eq!(run(text, &[]).err(), Some(1), "{text}");
+        assert_eq!(run(text, &["--fio-exact"]).unwrap().jobs[0].size, Some(Size::Bytes(fio)), "{text}");
+    }
+    let exact = run("rw=randread:0", &["--fio-exact"]).unwrap();
+    assert_eq!((run("rw=randread:0", &[]).err(), exact.jobs[0].workload.modifier), (Some(1), None));
+}
+
+#[test]
+fn what_oddly_defined_sizes_come_to_is_kept_beside_them() {
+    let odd = |text: &str| -> Vec<String> {
+        let sizes = &run(text, &[]).unwrap().jobs[0].reporting.odd_sizes;
+        sizes.iter().map(|(option, size)| format!("{option}={} {}", size.text, size.bytes)).collect()
+    };
+    assert_eq!(odd("size=1GiB\nbs=4k,8kib"), ["bs=4k,8kib 4096,8000", "size=1GiB 1000000000"]);
+    assert_eq!(odd("kb_base=1000\nsize=1GiB\nbs=4k"), ["bs=4k 4000", "size=1GiB 1073741824"]);
+    assert_eq!(odd("size=1GiB\nsize=1g\nbs=4096\nrate_iops=1kib\nruntime=1m"), [""; 0]);
+    let world = World::default().file("j.fio", "[global]\nsize=1MiB\n[a]\n[b]\nsize=1m\n");
+    let jobs = world.run(&["j.fio"]).unwrap().jobs;
+    assert_eq!(jobs.iter().map(|job| job.reporting.odd_sizes.len()).collect::<Vec<_>>(), [1, 0]);
 }
 
 #[test]

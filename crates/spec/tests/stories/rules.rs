@@ -153,3 +153,36 @@ fn thousands_of_errors_are_counted_not_listed() {
     assert_eq!(errors.len(), 101);
     assert_eq!(errors[100], "and 2900 more");
 }
+
+#[test]
+fn a_recording_overrides_what_else_says_what_is_done_and_that_is_said() {
+    let invocation = World::default().run(&["--name=x", "--read_iolog=r", "--write_iolog=w", "--size=1m", "--loops=2"]);
+    let invocation = invocation.unwrap();
+    assert_eq!(invocation.jobs[0].record, None);
+    let said: Vec<&str> = invocation.diagnostics.iter().map(|d| d.message.as_str()).collect();
+    let (writes, unheard) = (
+        "read_iolog overrides write_iolog: nothing is recorded",
+        "the recording says what is done: no effect has size, loops",
+    );
+    assert!(said.len() == 2 && said.contains(&writes) && said.contains(&unheard), "{said:?}");
+    let invocation = World::default().run(&["--name=x", "--replay_no_stall=1"]).unwrap();
+    assert_eq!(invocation.diagnostics[0].message, "replay_no_stall has no effect without read_iolog");
+}
+
+#[test]
+fn what_a_replay_cannot_do_is_refused_and_nothing_is_written_when_nothing_may_be() {
+    for (words, error) in [
+        (&["--replay_align=3000"][..], "replay_align is 3000, and must be a power of two"),
+        (&["--verify=md5"], "a replay checks no data: a recording holds none"),
+        (
+            &["--merge_blktrace_file=m", "--merge_blktrace_scalars=1:2:3"],
+            "merge_blktrace_scalars has 3 values for 2 traces",
+        ),
+        (&["--merge_blktrace_file=m", "--merge_blktrace_iters=1:2.5"], "a trace comes a whole number of times"),
+    ] {
+        assert_eq!(job_errors(&[&["--read_iolog=a:b"], words].concat()), [error]);
+    }
+    let readonly = World::default().run(&["--readonly", "--name=x", "--rw=write", "--read_iolog=r"]).unwrap();
+    let skip = readonly.jobs[0].replay.skip;
+    assert!(skip.writes && skip.trims && !skip.reads, "a replay is held to it, whatever rw says");
+}
