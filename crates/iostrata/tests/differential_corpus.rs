@@ -37,6 +37,7 @@ const OTHERWISE: &[(&str, &str)] = &[
     ("j022", "jobs that could not be set up are in error; in fio's document they are not, only in its exit code"),
     ("j031", MACHINE),
     ("j034", MACHINE),
+    ("j039", MACHINE),
     ("j040", "for direct I/O, fio sets write_hint by a call that the kernel dropped in 5.17, and fails"),
     ("j043", "64 MB do not fit into a tenth of its file: the job is refused; fio trims beyond its region"),
     ("j055", MACHINE),
@@ -47,10 +48,12 @@ const OTHERWISE: &[(&str, &str)] = &[
     ("j088", MACHINE),
     ("j090", MACHINE),
     ("j091", MACHINE),
+    ("j106", MACHINE),
     ("j117", MACHINE),
     ("j123", "the sequential parts of randwrite:8 write blocks again: damage to fio; here the last write counts"),
     ("j127", MACHINE),
     ("j128", "a job that cannot run is refused by --parse-only already"),
+    ("j130", MACHINE),
 ];
 
 /// Beginnings of row names that cut the corpus into parts of about the same length.
