@@ -245,8 +245,8 @@ impl<C: Clock> Core<'_, C> {
         Plan::NotBefore(now_ns)
     }
 
-    /// Opens the file of a request, where not all can be open. False: not before I/Os in flight have completed, or, with
-    /// an error, not at all.
+    /// Opens the file of a request, where not all can be open. False: not before I/Os in flight have completed, or,
+    /// with an error, not at all.
     #[cold]
     pub(super) fn fetch(&mut self, file: FileId) -> bool {
         self.files.fetch(self.plan, file).unwrap_or_else(|error| {

@@ -1,6 +1,7 @@
 //! The open files of a worker: opened through the guard, with fio's advice to the kernel.
 //!
-//! Where it may have fewer open than its job wants, a file is opened when its turn comes, and another one closed for it.
+//! Where it may have fewer open than its job wants, a file is opened when its turn comes, and another one closed for
+//! it.
 
 use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
