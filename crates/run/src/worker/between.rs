@@ -69,6 +69,9 @@ fn attach_again<C: Clock>(
     depth: u32,
 ) -> Result<(), RunError> {
     core.live.open_files.store(core.files.len() as u32, Relaxed);
+    if let Some(placement) = &mut core.placement {
+        placement.forget();
+    }
     attach(instance, &core.files, &core.arena, depth).map(drop).map_err(|error| engine_fault(&birth.plan, &error))
 }
 
