@@ -64,7 +64,7 @@ fn release(instance: &mut Instance) {
 /// The engine gets the files that are open now.
 fn attach_again<C: Clock>(
     birth: &Birth,
-    core: &Core<'_, C>,
+    core: &mut Core<'_, C>,
     instance: &mut Instance,
     depth: u32,
 ) -> Result<(), RunError> {
