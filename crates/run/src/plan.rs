@@ -8,7 +8,7 @@ use std::sync::Arc;
 use iostrata_engine::EngineSpec;
 use iostrata_os::file::{Kind, facts_at};
 use iostrata_spec::engines::absent_engine;
-use iostrata_spec::{Job, Seed, SubmitMode};
+use iostrata_spec::{Job, PlacementMeans, Seed, SubmitMode};
 
 use crate::error::{Refused, RunError};
 use crate::generate::Streams;
@@ -202,6 +202,11 @@ fn no_engine(name: &str) -> String {
 fn refusal(job: &Job, engine: &EngineSpec) -> Option<RunError> {
     if let iostrata_engine::Availability::Missing(why) = (engine.availability)() {
         return Some(RunError::job(job, format!("ioengine={} cannot run here: {why}", job.engine)));
+    }
+    if job.shape.placement.means == PlacementMeans::Fdp && job.engine != "io_uring_cmd" {
+        let text = "dataplacement=fdp is a command to an NVMe device, which ioengine=io_uring_cmd alone can send; \
+                    dataplacement=streams works through the file system";
+        return Some(RunError::job(job, text.into()));
     }
     let missing = job.directories.iter().find(|directory| !directory.is_dir())?;
     Some(RunError::job(job, format!("{} is not a directory", missing.display())))

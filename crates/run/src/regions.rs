@@ -10,6 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::error::RunError;
 use crate::generate::Streams;
+use crate::generate::precondition::pass_bytes;
 use crate::generate::random::{below, generator};
 use crate::layout::needs_data;
 use crate::plan::{FilePlan, files_of};
@@ -107,6 +108,7 @@ impl Regions {
             ));
         }
         let io_bytes = match job.io_size {
+            None if job.shape.precondition.on => precondition_bytes(job, &files)?,
             None => covered_bytes,
             Some(Size::Bytes(bytes)) => bytes,
             Some(Size::Percent(percent)) => share(covered_bytes, percent),
@@ -114,6 +116,17 @@ impl Regions {
         };
         Ok(Regions { files, io_bytes })
     }
+}
+
+/// What `sprandom` writes: as much as the flash behind each region holds.
+fn precondition_bytes(job: &Job, files: &[FilePlan]) -> Result<u64, RunError> {
+    let rules = &job.shape.precondition;
+    let pass = |file: &FilePlan| pass_bytes(rules, file.region_bytes, job.block_size.write);
+    files.iter().map(pass).try_fold(0, |sum: u64, bytes| sum.checked_add(bytes?)).ok_or_else(|| {
+        let text = "sprandom: so few regions cannot be brought into this state: give a larger spr_num_regions= or \
+                    size=, or a smaller spr_cs= or spr_op=";
+        RunError::job(job, text.into())
+    })
 }
 
 /// A file's size from the range of `filesize`: whole blocks, but at least the lower limit.

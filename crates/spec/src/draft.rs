@@ -28,6 +28,8 @@ pub struct Texts {
     pub numa_cpu_nodes: Option<String>,
     /// `numa_mem_policy`.
     pub numa_mem_policy: Option<String>,
+    /// `plids`.
+    pub placement_ids: Option<String>,
 }
 
 impl Draft {

@@ -1,6 +1,7 @@
 //! What must hold between options, and what follows from them.
 
 mod memory;
+mod placement;
 mod process;
 mod replay;
 mod zones;
@@ -27,6 +28,7 @@ pub(crate) fn finish(built: Built, declared: &Spot, settings: Settings, report: 
     rules.times();
     rules.depths();
     rules.zones();
+    rules.placement();
     rules.sizes();
     rules.direction(settings.readonly);
     rules.seeds();

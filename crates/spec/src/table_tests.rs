@@ -340,6 +340,8 @@ const LOSSY: &[&str] = &[
     "sync_file_range",      // the order of the words is not kept
     "zone_reset_threshold", // trailing zeros are not kept
     "zone_reset_frequency",
+    "spr_op",
+    "fdp", // off leaves another means as it is
 ];
 
 #[test]
@@ -364,6 +366,7 @@ fn a_setter_and_its_getter_agree() {
 const TOGETHER: &[(&str, &str)] = &[
     ("direct", "buffered"),
     ("rwmixread", "rwmixwrite"),
+    ("fdp", "dataplacement"),
     ("cpus_allowed", "cpumask"),
     ("gtod_reduce", "disable_lat"),
     ("gtod_reduce", "disable_clat"),

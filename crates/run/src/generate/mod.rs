@@ -6,6 +6,7 @@ mod law;
 mod mix;
 mod offsets;
 mod permutation;
+pub(crate) mod precondition;
 pub(crate) mod random;
 mod sequential;
 mod shaped;

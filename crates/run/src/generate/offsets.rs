@@ -6,6 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::Direction;
 use super::coverage::Coverage;
 use super::permutation::{Cursor, Permutation, pass_key};
+use super::precondition::Preconditioning;
 use super::random::{below, derive, generator};
 use super::sequential::Sequential;
 use super::shaped::{Shape, Shaped};
@@ -134,6 +135,7 @@ enum Kind {
     Map(Box<Coverage>),
     Runs(Box<Runs>),
     Shaped(Box<Shaped>),
+    Preconditioning(Box<Preconditioning>),
 }
 
 impl Offsets {
@@ -141,6 +143,11 @@ impl Offsets {
     pub fn new(spec: &OffsetSpec) -> Self {
         let block_bytes = spec.block_bytes.map(|bytes| if bytes > u64::from(u32::MAX) { 0 } else { bytes });
         let spec = &OffsetSpec { block_bytes, ..spec.clone() };
+        if let Some(rules) = spec.shape.as_ref().and_then(|shape| shape.precondition)
+            && let Some(order) = Preconditioning::new(spec, &rules)
+        {
+            return Offsets { kind: Kind::Preconditioning(Box::new(order)) };
+        }
         if let Some(shape) = &spec.shape {
             return Offsets { kind: Kind::Shaped(Box::new(Shaped::new(spec, shape))) };
         }
@@ -171,6 +178,7 @@ impl Offsets {
             Kind::Map(map) => map.next(direction),
             Kind::Runs(runs) => runs.next(direction),
             Kind::Shaped(blocks) => blocks.next(direction, u64::MAX),
+            Kind::Preconditioning(order) => order.next(direction),
         }
     }
 
@@ -200,6 +208,7 @@ impl Offsets {
             Kind::Map(map) => plan_one_by_one(out, || map.next(direction)),
             Kind::Runs(runs) => plan_one_by_one(out, || runs.next(direction)),
             Kind::Shaped(blocks) => plan_one_by_one(out, || blocks.next(direction, u64::MAX)),
+            Kind::Preconditioning(order) => plan_one_by_one(out, || order.next(direction)),
         }
     }
 
@@ -214,6 +223,7 @@ impl Offsets {
             Kind::Map(map) => map.is_full(),
             Kind::Runs(runs) => return runs.next_loop(repeat),
             Kind::Shaped(blocks) => return blocks.next_loop(repeat),
+            Kind::Preconditioning(order) => order.is_at_end(),
         };
         if ended {
             self.restart(repeat);
@@ -236,6 +246,7 @@ impl Offsets {
             Kind::Map(map) => map.restart(repeat),
             Kind::Runs(runs) => runs.restart(repeat),
             Kind::Shaped(blocks) => blocks.restart(repeat),
+            Kind::Preconditioning(order) => order.restart(repeat),
         }
     }
 
@@ -267,6 +278,7 @@ impl Offsets {
             Kind::Map(map) => map.memory_bytes(),
             Kind::Runs(runs) => runs.starts.memory_bytes(),
             Kind::Shaped(blocks) => blocks.memory_bytes(),
+            Kind::Preconditioning(order) => order.memory_bytes(),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! what was taken, and a block that meets a taken unit ends before it, as in fio. With `norandommap`, a law,
 //! `percentage_random` or an alignment of its own, blocks come as they are drawn.
 
-use iostrata_spec::{BlockSizes, Distribution, Job, Size, ZoneMode, Zones};
+use iostrata_spec::{BlockSizes, Distribution, Job, Precondition, Size, ZoneMode, Zones};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Direction;
@@ -35,6 +35,8 @@ pub struct Shape {
     pub stride: bool,
     /// What follows a random offset is at the same one.
     pub identical: bool,
+    /// The order that brings an SSD into steady state, instead of all else.
+    pub precondition: Option<Precondition>,
     /// Strided zones.
     pub strided: Option<Zones>,
 }
@@ -53,6 +55,7 @@ impl Shape {
             random_percent,
             distribution: job.shape.distribution.clone(),
             identical: job.shape.identical,
+            precondition: Some(job.shape.precondition).filter(|rules| rules.on),
             strided: (job.shape.zone_mode == ZoneMode::Strided).then_some(job.shape.zones),
         };
         let one = |(sizes, used): (&BlockSizes, bool)| !used || matches!(sizes, BlockSizes::One(_));
@@ -60,8 +63,12 @@ impl Shape {
         let random = job.workload.random;
         let plain_places = !random
             || (shape.random_percent == [100; 3] && shape.distribution == Distribution::Random && !shape.identical);
-        (!(plain_sizes && plain_places && shape.strided.is_none() && shape.sequence_sizes.is_none()))
-            .then(|| Box::new(shape))
+        (!(plain_sizes
+            && plain_places
+            && shape.precondition.is_none()
+            && shape.strided.is_none()
+            && shape.sequence_sizes.is_none()))
+        .then(|| Box::new(shape))
     }
 
     /// Bytes of which a map remembers what was taken: the region, or one turn of a strided zone; none where blocks come

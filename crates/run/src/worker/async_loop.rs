@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use iostrata_engine::{Completion, Deadline, Engine, EngineError, Io, SlotId};
 
-use iostrata_spec::ThinkCount;
+use iostrata_spec::{PlacementMeans, ThinkCount};
 
 use super::core::{Core, Outcome, PassEnd, Plan, Slot};
 use super::feed::{Dry, Planned};
@@ -84,6 +84,8 @@ impl BatchRules {
         // As in fio: a job that thinks after so many completions sees them one by one, with a refill between.
         let thinks = job.think_ns > 0 && job.think_blocks < u64::MAX && job.think_count == ThinkCount::Complete;
         let at_once = if thinks { 1 } else { depth };
+        // A file has one hint at a time, so each write goes down under its own.
+        let submit = if job.shape.placement.means == PlacementMeans::None { submit } else { 1 };
         BatchRules {
             depth,
             submit: submit.clamp(1, depth),

@@ -64,11 +64,14 @@ fn release(instance: &mut Instance) {
 /// The engine gets the files that are open now.
 fn attach_again<C: Clock>(
     birth: &Birth,
-    core: &Core<'_, C>,
+    core: &mut Core<'_, C>,
     instance: &mut Instance,
     depth: u32,
 ) -> Result<(), RunError> {
     core.live.open_files.store(core.files.len() as u32, Relaxed);
+    if let Some(placement) = &mut core.placement {
+        placement.forget();
+    }
     attach(instance, &core.files, &core.arena, depth).map(drop).map_err(|error| engine_fault(&birth.plan, &error))
 }
 

@@ -14,6 +14,7 @@ use super::durable::RangeSpan;
 use super::feed::{Dry, Feed, Planned};
 use super::files::OpenFiles;
 use super::lives::Lives;
+use super::placement::Placement;
 use super::replay::Replay;
 use super::think::Thinking;
 use super::timeline::{Event, Timeline};
@@ -146,6 +147,8 @@ pub(super) struct Core<'a, C: Clock> {
     pub(super) stopping: bool,
     /// Spans for `sync_file_range`.
     pub(super) range_sync: RangeSpan,
+    /// Marks writes by where their data belongs.
+    pub(super) placement: Option<Box<Placement>>,
     /// What became of each block.
     pub(super) lives: Option<Box<Lives>>,
     /// There is a log, `sync_file_range`, or lives of blocks.
@@ -281,7 +284,10 @@ impl<C: Clock> Core<'_, C> {
     /// Whether [`Core::fill`] has to be called for each request.
     #[inline]
     pub(super) fn fills(&self) -> bool {
-        self.buffers.needs_work_per_io() && self.job.workload.writes || self.verifier.is_some() || self.feed.zoned()
+        self.buffers.needs_work_per_io() && self.job.workload.writes
+            || self.verifier.is_some()
+            || self.feed.zoned()
+            || self.placement.is_some()
     }
 
     /// Makes the data of a request ready.
@@ -295,6 +301,12 @@ impl<C: Clock> Core<'_, C> {
         }
         if let Some(verifier) = &mut self.verifier {
             self.arena.with_bytes(io.slot, |bytes| verifier.begin(io, bytes, now_ns));
+        }
+        if let Some(placement) = &mut self.placement
+            && let Err(error) = placement.mark(io, &self.files)
+        {
+            let what = "telling the stream (dataplacement=streams) of a write to a file";
+            self.error.get_or_insert_with(|| RunError::system(self.job, None, what, &error));
         }
     }
 

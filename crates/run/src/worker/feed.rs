@@ -2,12 +2,14 @@
 //!
 //! The feed knows nothing of time. It is asked for the next request until it says that the pass, or all, is done.
 
+mod syncs;
 mod zones;
 
 use std::ops::Range;
 
 use iostrata_engine::{FileId, Op};
 
+use self::syncs::Syncs;
 use crate::generate::{Block, Direction, FileChoice, Mix, Offsets};
 use crate::zones::{ZoneFault, Zoning};
 
@@ -154,38 +156,6 @@ impl Round {
             self.places.retain(|&file| file != GONE);
             choice.moved(before);
         }
-    }
-}
-
-/// Where syncs go: before the next I/O once enough writes were issued and the last I/O was a write.
-struct Syncs {
-    fsync_every: u32,
-    fdatasync_every: u32,
-    writes: u64,
-    last_was_write: bool,
-    last_file: FileId,
-}
-
-impl Syncs {
-    fn due(&mut self) -> Option<Planned> {
-        if !self.last_was_write {
-            return None;
-        }
-        let op = if self.fsync_every > 0 && self.writes.is_multiple_of(u64::from(self.fsync_every)) {
-            Op::Sync
-        } else if self.fdatasync_every > 0 && self.writes.is_multiple_of(u64::from(self.fdatasync_every)) {
-            Op::DataSync
-        } else {
-            return None;
-        };
-        self.last_was_write = false;
-        Some(Planned { offset: 0, len: 0, file: self.last_file, op })
-    }
-
-    fn note(&mut self, io: &Planned) {
-        self.last_was_write = io.op == Op::Write;
-        self.writes += u64::from(self.last_was_write);
-        self.last_file = io.file;
     }
 }
 

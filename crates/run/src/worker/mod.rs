@@ -13,6 +13,7 @@ mod lives;
 mod memory;
 mod offload;
 mod place;
+mod placement;
 mod replay;
 mod rota;
 mod sync_loop;
@@ -42,6 +43,7 @@ use self::durable::RangeSpan;
 use self::feed::{Feed, FeedLimits};
 use self::files::OpenFiles;
 use self::lives::Lives;
+use self::placement::Placement;
 use self::replay::Replay;
 use self::think::Thinking;
 use self::timeline::Timeline;
@@ -203,6 +205,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     }
     let verifier = Verifier::for_worker(plan, arena.slots(), streams.buffers, &birth.aux_folder)?;
     drop(config);
+    let placement = Placement::for_worker(plan, streams.think)?;
     let zones = Zoning::of(plan, &birth.zones, |file| open_files.duplicate(file))?;
     live.set_state(State::Ready);
     if !birth.place.wait(&live.stop) {
@@ -262,6 +265,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
         usage_start: thread_usage(),
         stopping: false,
         range_sync: RangeSpan::new(job.range_sync),
+        placement,
     };
     core.record_open(start_ns);
     if !ramps {

@@ -1,6 +1,6 @@
 //! Values of a job that are lists or laws.
 
-use super::{PerDirection, ZoneMode, Zoned, Zones};
+use super::{PerDirection, Placement, Precondition, ZoneMode, Zoned, Zones};
 
 /// One block size of `bssplit=` and its share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,4 +137,8 @@ pub struct IoShape {
     pub zones: Zones,
     /// What holds for zoned devices only.
     pub zoned: Zoned,
+    /// `dataplacement` and its kin.
+    pub placement: Placement,
+    /// `sprandom` and its kin.
+    pub precondition: Precondition,
 }

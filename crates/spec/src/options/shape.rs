@@ -235,15 +235,45 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     row("softrandommap", Kind::Bool, "go on without a map", "If memory for it is short.")
         .default("0")
         .status(Status::NoEffect("covering every block takes next to no memory here")),
-    row("sprandom", Kind::Bool, "precondition an SSD by one pass", "For the steady state of random writes.")
-        .default("0")
-        .harmless(&["0"]),
-    row("spr_num_regions", Kind::Int { min: 1, max: MAX32 }, "regions of sprandom", "With `sprandom`.").default("100"),
-    row("spr_op", Kind::Floats { most: 1, above: 0.0, max: 1.0 }, "over-provisioning of sprandom", "With `sprandom`.")
-        .default("0.15"),
-    row("spr_cs", Kind::Bytes { min: 0, max: u64::MAX }, "device cache of sprandom", "With `sprandom`.")
-        .default("0")
-        .harmless(&["0"]),
+    row(
+        "sprandom",
+        Kind::Bool,
+        "precondition an SSD by one pass",
+        "With `rw=randwrite` and one block size. The pass writes (1 + `spr_op`) times the size, in `spr_num_regions` \
+        parts, each of which overwrites some blocks of the part before. In the end of each part as much is valid as \
+        after writing at random for long: the older, the less.",
+    )
+    .default("0")
+    .status(Status::Differs("the order is its own; of each region the share stays valid that an age of its kind has"))
+    .access(plain!(Flag, job.shape.precondition.on)),
+    row("spr_num_regions", Kind::Int { min: 1, max: MAX32 }, "regions of sprandom", "Parts of the pass.")
+        .default("100")
+        .access(int!(job.shape.precondition.regions)),
+    row(
+        "spr_op",
+        Kind::Floats { most: 1, above: 0.0, max: 1.0 },
+        "over-provisioning of sprandom",
+        "Flash beyond what the device shows, as a share of that.",
+    )
+    .default("0.15")
+    .access((
+        |d, v| {
+            if let Value::Floats(list) = v
+                && let Some(share) = list.values.first()
+            {
+                d.job.shape.precondition.over_provisioning = *share;
+            }
+        },
+        |d| Some(Value::number(d.job.shape.precondition.over_provisioning)),
+    )),
+    row(
+        "spr_cs",
+        Kind::Bytes { min: 0, max: u64::MAX },
+        "device cache of sprandom",
+        "Bytes: overwrites wait until so much has been written after the block.",
+    )
+    .default("0")
+    .access(plain!(Bytes, job.shape.precondition.cache_bytes)),
     row("num_range", Kind::Int { min: 1, max: 256 }, "ranges in one trim", "For engines that trim several at once.")
         .default("1")
         .harmless(&["1"])

@@ -1,8 +1,8 @@
 //! Zones and data placement.
 
-use crate::job::ZoneMode;
+use crate::job::{PlacementMeans, PlacementSelect, ZoneMode};
 use crate::table::{Category, OptionSpec, Status};
-use crate::value::Kind;
+use crate::value::{Kind, Value};
 
 const fn row(name: &'static str, kind: Kind, summary: &'static str, doc: &'static str) -> OptionSpec {
     OptionSpec::new(name, kind, Category::Zones, summary, doc)
@@ -121,25 +121,57 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     )
     .default("0")
     .access(plain!(Flag, job.shape.zoned.write_remainder)),
-    row("fdp", Kind::Bool, "flexible data placement", "As `dataplacement=fdp`.").default("0").harmless(&["0"]),
+    row("fdp", Kind::Bool, "flexible data placement", "As `dataplacement=fdp`.").default("0").access((
+        |d, v| {
+            let placement = &mut d.job.shape.placement;
+            match v {
+                Value::Flag(true) => placement.means = PlacementMeans::Fdp,
+                Value::Flag(false) if placement.means == PlacementMeans::Fdp => placement.means = PlacementMeans::None,
+                _ => {}
+            }
+        },
+        |d| Some(Value::Flag(d.job.shape.placement.means == PlacementMeans::Fdp)),
+    )),
     row(
         "dataplacement",
         Kind::Choice(words!["none": "none", "fdp": "flexible data placement",
         "streams": "streams"]),
         "how placement is told to the device",
-        "NVMe only.",
+        "`streams` marks each write by how long its data will live, through the file's write hint: there are four \
+        streams, 1 (short) to 4 (extreme), and 0 for none. `fdp` needs the engine `io_uring_cmd`.",
     )
     .alias(&["data_placement"])
     .default("none")
-    .harmless(&["none"]),
+    .status(Status::Differs("streams are write hints of the file, one I/O goes down in each call"))
+    .access(choice!(
+        job.shape.placement.means,
+        "none" => PlacementMeans::None,
+        "fdp" => PlacementMeans::Fdp,
+        "streams" => PlacementMeans::Streams
+    )),
     row(
         "plid_select",
         Kind::Choice(words!["random": "any", "roundrobin": "in turn", "scheme": "by a file"]),
         "how a placement identifier is picked",
-        "With `dataplacement`.",
+        "With `dataplacement`, for each write.",
     )
     .alias(&["fdp_pli_select"])
-    .default("roundrobin"),
-    row("plids", Kind::Text, "placement identifiers", "Numbers and ranges.").alias(&["fdp_pli"]),
-    row("dp_scheme", Kind::Text, "file of placement by offset", "With `plid_select=scheme`."),
+    .default("roundrobin")
+    .access(choice!(
+        job.shape.placement.select,
+        "random" => PlacementSelect::Random,
+        "roundrobin" => PlacementSelect::RoundRobin,
+        "scheme" => PlacementSelect::Scheme
+    )),
+    row("plids", Kind::Text, "placement identifiers", "Numbers and ranges such as `1,3-4`; all unless given.")
+        .alias(&["fdp_pli"])
+        .access(plain!(some Text, texts.placement_ids)),
+    row(
+        "dp_scheme",
+        Kind::Text,
+        "file of placement by offset",
+        "With `plid_select=scheme`. Each line is `start, end, index`: writes from offset `start` to before `end` take \
+        identifier number `index` of `plids`, from 0; the first line that fits holds, and without one none is given.",
+    )
+    .access(plain!(some Text, job.shape.placement.scheme)),
 ];

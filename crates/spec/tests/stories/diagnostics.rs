@@ -142,6 +142,10 @@ const WRONG: &[&str] = &[
     "random_distribution=zoned:50/5:30/15",
     "randseed==42",
     "size=1m:2m",
+    "plids=1-",
+    "sprandom=1",
+    "dataplacement=streams\nplids=5",
+    "dataplacement=streams\nplid_select=scheme",
 ];
 
 /// Jobs whose zones cannot be.

@@ -115,7 +115,7 @@ fn engines_have_other_names_and_neighbours() {
 
 #[test]
 fn what_is_not_carried_out_is_refused_and_never_ignored() {
-    for argument in ["--sprandom=1", "--rwmixcycle=5", "--allow_mounted_write=1"] {
+    for argument in ["--rwmixcycle=5", "--allow_mounted_write=1"] {
         assert_eq!(job_errors(&[argument]).len(), 1, "{argument}");
     }
 }
