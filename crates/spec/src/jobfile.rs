@@ -54,7 +54,7 @@ impl Reader<'_> {
             if path == Path::new("-") { "standard input".into() } else { path.to_string_lossy().into() };
         for (index, raw) in bytes.split(|b| *b == b'\n').enumerate() {
             self.included += usize::from(depth > 0);
-            if self.included > MOST_INCLUDED {
+            if depth > 0 && self.included > MOST_INCLUDED {
                 let message = "too many lines are included; does a file include itself?";
                 return self.report.error(named_at, message, None);
             }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use iostrata_spec::table::all_options;
 use iostrata_spec::{Host, Source, TOOL_OPTIONS, parse_command_line, render_diagnostics};
@@ -218,33 +218,174 @@ fn cpu_time() -> Duration {
     Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
 }
 
-/// A number from the environment: the soak gives each round another seed, and more rounds.
-fn number(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+/// A number from the environment.
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+/// So many tests share `IOSTRATA_FUZZ_SECONDS`: `cargo xtask test` gives them 60, its soak ten minutes. A look at this
+/// many inputs each is taken in any case.
+const FUZZERS: u64 = 4;
+const FEWEST: u64 = 60;
+
+/// Inputs, one after another, until the time is up: `make` gives the words of a command line and the text of every
+/// file. A failure names the input; `IOSTRATA_FUZZ_SEED` (1 if unset) repeats it.
+fn fuzz(what: &str, mut make: impl FnMut(u64, &mut Draw) -> (Vec<String>, Vec<u8>)) {
+    let seed = number("IOSTRATA_FUZZ_SEED").unwrap_or(1);
+    let time = Duration::from_millis(number("IOSTRATA_FUZZ_SECONDS").unwrap_or(0) * 1000 / FUZZERS);
+    let mut draw = Draw(seed);
+    let start = Instant::now();
+    let mut round = 0;
+    while round < FEWEST || start.elapsed() < time {
+        let (words, text) = make(round, &mut draw);
+        let started = cpu_time();
+        let ended = std::panic::catch_unwind(|| go(&words, &text));
+        let took = cpu_time().saturating_sub(started);
+        let shown = || format!("{what}, seed {seed}, round {round}: {words:?} {:?}", String::from_utf8_lossy(&text));
+        assert!(ended.is_ok(), "it panics: {}", shown());
+        assert!(took < LONGEST, "it takes {took:?}: {}", shown());
+        round += 1;
+    }
+}
+
+/// Lines of a job file as arguments.
+fn as_arguments(text: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(text).lines().map(|line| format!("--{line}")).collect()
 }
 
 #[test]
-fn changed_inputs_of_the_kept_corpus_neither_panic_nor_take_long() {
+fn every_kept_input_ends() {
     let kept = kept();
     assert!(kept.len() > 60);
-    let seed = number("IOSTRATA_FUZZ_SEED", 1);
-    let rounds = number("IOSTRATA_FUZZ_ROUNDS", 100);
-    let mut draw = Draw(seed);
-    for round in 0..rounds + kept.len() as u64 {
-        let text = match kept.get(round as usize) {
-            Some(text) => text.clone(),
-            None => changed(&kept[draw.below(kept.len())], &kept, &mut draw),
-        };
-        // As a job file, and its lines as the arguments of a command line.
-        let shown = String::from_utf8_lossy(&text).into_owned();
-        let words: Vec<String> = shown.lines().map(|line| format!("--{line}")).collect();
+    for text in kept {
         let started = cpu_time();
-        let ended = std::panic::catch_unwind(|| {
-            go(&["x.fio".to_owned()], &text);
-            go(&words, b"[j]\nbs=4k\n");
-        });
-        let took = cpu_time().saturating_sub(started);
-        assert!(ended.is_ok(), "seed {seed}, round {round} panics: {shown}");
-        assert!(took < LONGEST, "seed {seed}, round {round} takes {took:?}: {shown}");
+        go(&["x.fio".to_owned()], &text);
+        go(&as_arguments(&text), b"[j]\nbs=4k\n");
+        assert!(cpu_time().saturating_sub(started) < LONGEST, "{}", String::from_utf8_lossy(&text));
     }
+}
+
+#[test]
+fn fuzz_changed_job_files() {
+    let kept = kept();
+    fuzz("a changed job file", |_, draw| {
+        (vec!["x.fio".to_owned()], changed(&kept[draw.below(kept.len())], &kept, draw))
+    });
+}
+
+#[test]
+fn fuzz_changed_lines_as_arguments() {
+    let kept = kept();
+    fuzz("changed lines as arguments", |_, draw| {
+        let text = changed(&kept[draw.below(kept.len())], &kept, draw);
+        (as_arguments(&text), kept[draw.below(kept.len())].clone())
+    });
+}
+
+/// Values that are odd for one option or another.
+const ODD: &[&str] = &[
+    "",
+    " ",
+    "0",
+    "-1",
+    "1",
+    "4k",
+    "4k,8k,16k",
+    "4k-64k",
+    "4k/60:8k/40",
+    "100%",
+    "101%",
+    "1.5",
+    "1e308",
+    "nan",
+    "inf",
+    "0x",
+    "0xffffffffffffffff",
+    "18446744073709551615",
+    "-9223372036854775808",
+    "9223372036854775808k",
+    "10sec",
+    "1d",
+    "1s-2s",
+    "read",
+    "randrw:8",
+    "read:-9223372036854775808",
+    "io_uring",
+    "external:x",
+    "zipf:1.2:0.5",
+    "zoned:50/5:50/",
+    "sequence:1,2",
+    "iops:0.3%",
+    "'x'",
+    "\"ab\"0xff%o",
+    "EIO:ENOSPC,5",
+    "0-1023",
+    "65535-0",
+    "bind:0-3",
+    "$jobname.$jobnum",
+    "${X}",
+    "${",
+    "$ncpus",
+    "(1+2)*3k",
+    "((((1))))",
+    "2^63",
+    "1/0",
+    "a:b",
+    "a\\:b",
+    "global",
+    "\u{e9}\u{0}",
+];
+
+/// One `name=value` from the pieces of the language: a name whole, cut or misspelt; a value that is odd, drawn, long,
+/// or made of pieces.
+fn made(names: &[&str], draw: &mut Draw) -> String {
+    let mut name = names[draw.below(names.len())].to_owned();
+    match draw.below(12) {
+        0 => name.truncate(1 + draw.below(name.len())),
+        1 => name.insert(draw.below(name.len()), 'x'),
+        _ => {}
+    }
+    let piece = |draw: &mut Draw| String::from_utf8_lossy(PIECES[draw.below(PIECES.len())]).into_owned();
+    let odd = |draw: &mut Draw| ODD[draw.below(ODD.len())].to_owned();
+    let value = match draw.below(8) {
+        0 => (0..draw.below(8)).map(|_| piece(draw)).collect(),
+        1 => format!("{}{}{}", odd(draw), piece(draw), odd(draw)),
+        2 => odd(draw).repeat(1 + draw.below(400)),
+        3 => format!("{}{}", draw.below(1 << 40), ["", "k", "m", "g", "t", "p", "s", "ms", "%", "z"][draw.below(10)]),
+        _ => odd(draw),
+    };
+    let value: String = value.chars().filter(|c| *c != '\n').collect();
+    match draw.below(10) {
+        0 => name,
+        1 => format!("{name} = {value}"),
+        _ => format!("{name}={value}"),
+    }
+}
+
+fn names() -> Vec<&'static str> {
+    all_options().flat_map(|row| row.names()).chain(TOOL_OPTIONS.iter().map(|row| row.name)).collect()
+}
+
+#[test]
+fn fuzz_options_in_job_files() {
+    let names = names();
+    fuzz("options in a job file", |round, draw| {
+        // Each option once at least, and then what is drawn.
+        let mut lines = vec!["[global]".to_owned(), made(&names, draw), "[j]".to_owned()];
+        lines.push(made(&names[round as usize % names.len()..][..1], draw));
+        lines.extend((0..draw.below(6)).map(|_| made(&names, draw)));
+        (vec!["x.fio".to_owned()], lines.join("\n").into_bytes())
+    });
+}
+
+#[test]
+fn fuzz_options_as_arguments() {
+    let names = names();
+    fuzz("options as arguments", |_, draw| {
+        let first = if draw.below(3) == 0 { "x.fio" } else { "--name=j" };
+        let dash = |draw: &mut Draw| ["--", "--", "--", "-", ""][draw.below(5)];
+        let more = (0..draw.below(8)).map(|_| format!("{}{}", dash(draw), made(&names, draw)));
+        let words = std::iter::once(first.to_owned()).chain(more).collect();
+        (words, b"[j]\nbs=4k\n".to_vec())
+    });
 }

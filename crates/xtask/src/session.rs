@@ -24,7 +24,8 @@ pub(crate) struct Group {
 
 /// Every file under a crate's `tests/` that is in none of these groups, and all tests beside the code, are `unit`.
 pub(crate) const GROUPS: &[Group] = &[
-    Group { stage: "unit", prefixes: &[], one_by_one: false, limit: Duration::from_secs(600) },
+    // Ten minutes of fuzzing, when it soaks, and some more.
+    Group { stage: "unit", prefixes: &[], one_by_one: false, limit: Duration::from_secs(1200) },
     Group { stage: "goldens", prefixes: &["golden", "docs"], one_by_one: false, limit: Duration::from_secs(600) },
     Group {
         stage: "conformance",
@@ -52,7 +53,18 @@ fn stage_of(file: Option<&str>) -> &'static str {
 pub(crate) struct Session<'w> {
     /// The workspace under test.
     pub(crate) workspace: &'w Workspace,
+    /// How long the parser is fuzzed, and from which seed.
+    pub(crate) fuzz: Fuzz,
     build: Build,
+}
+
+/// What the fuzz tests get by their environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fuzz {
+    /// In all, shared by the fuzz tests.
+    pub(crate) seconds: u64,
+    /// Another one, other inputs.
+    pub(crate) seed: u64,
 }
 
 /// The shared build, made when first needed and tried once.
@@ -65,7 +77,7 @@ enum Build {
 impl<'w> Session<'w> {
     /// Nothing built yet.
     pub(crate) fn new(workspace: &'w Workspace) -> Session<'w> {
-        Session { workspace, build: Build::NotYet }
+        Session { workspace, fuzz: Fuzz { seconds: 60, seed: 1 }, build: Build::NotYet }
     }
 
     /// The shared build.
@@ -101,6 +113,8 @@ impl<'w> Session<'w> {
             command.arg("--test-threads=1");
         }
         command.current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
+        command.env("IOSTRATA_FUZZ_SECONDS", self.fuzz.seconds.to_string());
+        command.env("IOSTRATA_FUZZ_SEED", self.fuzz.seed.to_string());
         let start = std::time::Instant::now();
         let ended = process::logged(&mut command, &log, group.limit)?;
         let output = String::from_utf8_lossy(&std::fs::read(&log)?).into_owned();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::ledger::Ledger;
-use crate::session::{GROUPS, Session};
+use crate::session::{Fuzz, GROUPS, Session};
 use crate::workspace::Workspace;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -25,6 +25,7 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<bool> {
     while whole.failed.is_empty() && start.elapsed() < options.time {
         rounds += 1;
         println!("== round {rounds}, after {} min", start.elapsed().as_secs() / 60);
+        session.fuzz = fuzz_of(rounds, options.time);
         for stage in &options.stages {
             whole.merge(session.run_group(stage)?);
         }
@@ -35,6 +36,12 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<bool> {
     }
     println!("{}", whole.line());
     Ok(whole.failed.is_empty())
+}
+
+/// The parser is fuzzed for ten minutes in the first round, or half of a shorter soak, and each round has new inputs.
+fn fuzz_of(round: u64, time: Duration) -> Fuzz {
+    let seconds = if round == 1 { 600.min(time.as_secs() / 2) } else { 60 };
+    Fuzz { seconds, seed: round }
 }
 
 fn parse(args: &[String]) -> Result<Options> {
@@ -75,6 +82,14 @@ mod tests {
     fn by_default_every_group_soaks_for_an_hour() {
         let options = parsed(&[]).unwrap();
         assert_eq!((options.time.as_secs(), options.stages.len()), (3600, GROUPS.len()));
+    }
+
+    #[test]
+    fn the_parser_is_fuzzed_for_ten_minutes_and_then_from_other_seeds() {
+        let hour = Duration::from_secs(3600);
+        assert_eq!(fuzz_of(1, hour), Fuzz { seconds: 600, seed: 1 });
+        assert_eq!(fuzz_of(2, hour), Fuzz { seconds: 60, seed: 2 });
+        assert_eq!(fuzz_of(1, Duration::from_secs(120)).seconds, 60);
     }
 
     #[test]

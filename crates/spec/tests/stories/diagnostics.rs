@@ -1,9 +1,9 @@
 //! What a person sees when something is wrong.
 
-use iostrata_spec::render_diagnostics;
+use iostrata_spec::{Host, render_diagnostics};
 use snapbox::{assert_data_eq, file, str};
 
-use crate::world::World;
+use crate::world::{HOST, World};
 
 fn shown(world: &World, args: &[&str]) -> String {
     match world.run(args) {
@@ -146,6 +146,96 @@ const WRONG: &[&str] = &[
     "sprandom=1",
     "dataplacement=streams\nplids=5",
     "dataplacement=streams\nplid_select=scheme",
+    "size=(1",
+    "size=(((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((1",
+    "size=(9223372036854775807*9223372036854775807*9223372036854775807)",
+    "size=(9223372036854775807^2+9223372036854775807^2+9223372036854775807^2)",
+    "size=(9223372036854775807p)",
+    "size=(1q)",
+    "runtime=(5/1s)",
+    "bs=k",
+    "runtime=s",
+    "rwmixcycle=5",
+    "random_distribution=zipf:1",
+    "random_distribution=pareto:1",
+    "random_distribution=normal:100",
+    "random_distribution=zipf:1.1:0.5:3",
+    "random_distribution=zipf:1.1:2",
+    "random_distribution=zipf:a",
+    "random_distribution=zoned",
+    "random_distribution=zoned:50/50",
+    "random_distribution=zoned:50/60:50/60",
+    "random_distribution=zoned_abs:50/1m:50",
+    "random_distribution=sequence:\
+        1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,\
+        1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1",
+    "bsrange=1k-2k,1k-2k,1k-2k,1k-2k",
+    "bsrange=4k",
+    "bssplit=4k/60:8k/60",
+    "bssplit=:",
+    "bssplit=4k/50:8k/50,4k/50:8k/50,4k/50:8k/50,4k/50:8k/50",
+    "percentile_list=1:2:3:4:5:6:7:8:9:10:11:12:13:14:15:16:17:18:19:20:21",
+    "steadystate=iops",
+    "steadystate=iops:x",
+    "file_service_type=roundrobin:x",
+    "file_service_type=zipf:x",
+    "file_service_type=zipf:1",
+    "file_service_type=zipf:0",
+    "file_service_type=pareto:1",
+    "file_service_type=normal:101",
+    "buffer_pattern=",
+    "buffer_pattern=\"\"",
+    "buffer_pattern='big'1",
+    "buffer_pattern=\"ab",
+    "buffer_pattern='nowhere'",
+    "buffer_pattern=%o",
+    "buffer_pattern=0x",
+    "buffer_pattern=ab",
+    "buffer_pattern=99999999999",
+    "verify_pattern=%x",
+    "ignore_error=ENOTHING",
+    "ignore_error=EIO,EIO,EIO,EIO",
+    "numa_cpu_nodes=x",
+    "numa_cpu_nodes=3-1",
+    "numa_mem_policy=bind",
+    "numa_mem_policy=prefer:0,1",
+    "numa_mem_policy=some:1",
+    "[j",
+    "[j] k",
+];
+
+/// Jobs, lines apart by `|`, each with something that its options may not have together, or that has no effect.
+const UNFIT: &[&str] = &[
+    "rate=1m|rate_iops=5",
+    "rate=1k|rate_min=1m",
+    "rate_iops_min=200|rate_iops=100",
+    "rate_min=1m|rate_iops_min=5",
+    "latency_target=5ms",
+    "steadystate=iops:5%",
+    "size=4k|bs=8k",
+    "size=1000|bs=4k",
+    "size=0%",
+    "zonemode=zbd",
+    "zonesize=64k",
+    "zonemode=strided",
+    "pre_read=1|direct=1|size=1m",
+    "rw=write|verify=pattern|size=1m",
+    "rw=write|verify=pattern_hdr|size=1m",
+    "rw=write|verify=sha512|verify_interval=64|size=1m",
+    "rw=write|verify=md5|time_based|runtime=5|size=1m",
+    "wait_for=j",
+    "wait_for=x",
+    "[a]|size=1m|[a]|size=1m|[b]|wait_for=a",
+];
+
+/// Whole job files that cannot be read as such.
+const UNREADABLE: &[&[u8]] = &[
+    b"bs=4k\n",
+    b"\0\x01\x02",
+    b"[j]\ndescription=\xff\n",
+    b"[j]\ninclude sections.fio\n",
+    b"[j]\ninclude itself.fio\n",
+    b"[j]\ninclude long.fio\n",
 ];
 
 /// Jobs whose zones cannot be.
@@ -184,13 +274,17 @@ const MISREAD: &[&str] = &[
     "filename=a:b",
     "time_based",
     "rwmixread=30",
+    "random_distribution=zipf,1.2",
+    "bssplit=4k/50,8k/50",
+    "bssplit=4k/50:8k/40",
+    "runtime=1 m",
 ];
 
 /// What is said of each line alone, in a job that is right otherwise.
 fn of_each(lines: &[&str]) -> String {
     let said = lines.iter().map(|line| {
         let text = format!("[j]\n{line}\n");
-        shown(&World::default().file("j.fio", &text).file("a:b", ""), &["j.fio"])
+        shown(&World::default().file("j.fio", &text).file("a:b", "").file("big", &"x".repeat(1 << 16)), &["j.fio"])
     });
     said.collect()
 }
@@ -203,6 +297,51 @@ fn every_error_of_a_value() {
 #[test]
 fn every_error_of_zones() {
     assert_data_eq!(of_each(WRONG_ZONES), file!["diagnostics/every_error_of_zones.txt"]);
+}
+
+#[test]
+fn every_error_between_options() {
+    let said = UNFIT.iter().map(|lines| {
+        let text = format!("[j]\n{}\n", lines.replace('|', "\n"));
+        shown(&World::default().file("j.fio", &text), &["j.fio"])
+    });
+    assert_data_eq!(said.collect::<String>(), file!["diagnostics/every_error_between_options.txt"]);
+}
+
+#[test]
+fn every_error_of_a_whole_file() {
+    let said = UNREADABLE.iter().map(|text| {
+        let world = World::default()
+            .bytes("j.fio", text)
+            .file("sections.fio", "[k]\n")
+            .file("itself.fio", "include itself.fio\n")
+            .file("long.fio", &"bs=4k\n".repeat(20_000));
+        shown(&world, &["j.fio"])
+    });
+    let from_standard_input = shown(&World::default().file("-", "bs=4k\n"), &["-"]);
+    let said = said.collect::<String>() + &from_standard_input;
+    assert_data_eq!(said, file!["diagnostics/every_error_of_a_whole_file.txt"]);
+}
+
+#[test]
+fn what_only_some_machines_and_readings_refuse() {
+    let world = World::default().file("j.fio", "[j]\nruntime= +5\n");
+    let mac = Host { macos: true, ..HOST };
+    let said = match world.run_on(&mac, &["--name=x", "--size=1m", "--prioclass=2"]) {
+        Ok(_) => panic!("a Mac has no such thing"),
+        Err(list) => render_diagnostics(&list, false),
+    };
+    let said = said + &shown(&world, &["--fio-exact", "j.fio"]);
+    assert_data_eq!(said, file!["diagnostics/some_machines_and_readings.txt"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_argument_that_is_no_text() {
+    use std::os::unix::ffi::OsStringExt;
+    let args = ["--name=x".into(), std::ffi::OsString::from_vec(b"--size=\xff".to_vec())];
+    let list = iostrata_spec::parse_command_line(&args, &HOST, &World::default()).unwrap_err();
+    assert_data_eq!(render_diagnostics(&list, false), file!["diagnostics/an_argument_that_is_no_text.txt"]);
 }
 
 #[test]
@@ -227,6 +366,8 @@ fn every_error_of_the_command_line() {
         &["--readonly", "--name=x", "--rw=write"],
         &["--name=x", "--latency-log=x"],
         &["/dev/nowhere"],
+        &["--terse-version=9"],
+        &["--name=x", "--bs=4k", "--kb_base=1000"],
     ];
     let said: String = said.iter().map(|args| shown(&World::default(), args)).collect();
     assert_data_eq!(said, file!["diagnostics/every_error_of_the_command_line.txt"]);

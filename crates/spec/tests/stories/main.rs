@@ -6,6 +6,7 @@ mod command_line;
 mod corpus;
 mod diagnostics;
 mod documents;
+mod every_message;
 mod job_files;
 mod misreadings;
 mod pacing;

@@ -32,8 +32,12 @@ impl Source for World {
 }
 
 impl World {
-    pub(crate) fn file(mut self, name: &str, text: &str) -> Self {
-        self.files.insert(name.to_owned(), text.as_bytes().to_vec());
+    pub(crate) fn file(self, name: &str, text: &str) -> Self {
+        self.bytes(name, text.as_bytes())
+    }
+
+    pub(crate) fn bytes(mut self, name: &str, bytes: &[u8]) -> Self {
+        self.files.insert(name.to_owned(), bytes.to_vec());
         self
     }
 
