@@ -308,6 +308,8 @@ fn allocate(plan: &WorkerPlan, planned: &FilePlan, fd: &OwnedFd) -> Result<bool,
         result.map(|()| true).map_err(|error| RunError::system(job, Some(&planned.path), call, &error))
     };
     match job.fallocate {
+        // The job itself is to meet the end of the room.
+        Fallocate::Native if job.fill_device => Ok(false),
         Fallocate::None => Ok(false),
         Fallocate::Native => match file::fallocate(fd, false, 0, length) {
             Ok(()) => Ok(true),

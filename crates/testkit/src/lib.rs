@@ -11,6 +11,7 @@ pub mod lines_engines;
 pub mod lines_files;
 pub mod lines_flags;
 pub mod lines_memory;
+pub mod lines_oracle;
 pub mod lines_process;
 pub mod lines_shape;
 pub mod lines_time;

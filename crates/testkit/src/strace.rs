@@ -1,12 +1,13 @@
 //! What a program did to its data files, as strace saw it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The calls that matter.
 const CALLS: &str = "open,openat,openat2,close,fadvise64,fallocate,ftruncate,fsync,fdatasync,sync_file_range,unlink,\
-     unlinkat,ioctl,lseek,read,write,pread64,pwrite64,io_submit,io_getevents,io_pgetevents";
+     unlinkat,ioctl,fcntl,lseek,read,write,pread64,pwrite64,preadv,pwritev,preadv2,pwritev2,io_submit,io_getevents,\
+     io_pgetevents";
 /// Flags that change nothing about the data: ours never leak into children, fio spares a device node's access time,
 /// and where fio unlinks and makes anew, we append.
 const PLAIN_FLAGS: [&str; 4] = ["O_CLOEXEC", "O_LARGEFILE", "O_NOATIME", "O_TRUNC"];
@@ -29,6 +30,8 @@ pub struct Story {
     pub steps: Vec<Step>,
     /// Transfers of the job itself, not of its layout.
     pub transfers: Vec<Transfer>,
+    /// Flags of single transfers (`RWF_…`), each that was seen.
+    pub flags: BTreeSet<String>,
 }
 
 /// One step of a story.
@@ -45,6 +48,8 @@ pub enum Step {
 pub struct Trace {
     /// By name below the folder, or full name of a device.
     pub files: BTreeMap<String, Story>,
+    /// The files of the job's transfers, in their order.
+    pub turns: Vec<String>,
     /// The most requests that were in flight in the kernel's asynchronous I/O.
     pub deepest: i64,
     /// How many were in flight at the end.
@@ -240,6 +245,8 @@ impl<'a> Reader<'a> {
             "sync_file_range" if self.layout.get(&name) == Some(&true) => return,
             "sync_file_range" => format!("sync_file_range {}", call.words[1..].join(" ")),
             "ioctl" if call.words.get(1) == Some(&"BLKFLSBUF") => "BLKFLSBUF".to_string(),
+            "ioctl" if call.words.get(1) == Some(&"BLKDISCARD") => call.words[1..].join(" "),
+            "fcntl" if call.words.get(1).is_some_and(|word| word.ends_with("RW_HINT")) => call.words[1..].join(" "),
             "lseek" => {
                 self.positions.insert(name, call.result as u64);
                 return;
@@ -247,6 +254,12 @@ impl<'a> Reader<'a> {
             "pread64" | "pwrite64" => {
                 let offset = call.number(3);
                 return self.moved(name, call.name == "pwrite64", offset, call.result as u64);
+            }
+            "preadv" | "pwritev" | "preadv2" | "pwritev2" => {
+                let flags = call.words.get(4).filter(|flags| **flags != "0").copied().unwrap_or_default();
+                let story = self.trace.files.entry(name.clone()).or_default();
+                story.flags.extend(flags.split('|').filter(|flag| !flag.is_empty()).map(str::to_string));
+                return self.moved(name, call.name.starts_with("pwrite"), call.number(3), call.result as u64);
             }
             "read" | "write" => {
                 let offset = self.positions.get(&name).copied().unwrap_or(0);
@@ -281,6 +294,9 @@ impl<'a> Reader<'a> {
 
     fn moved(&mut self, name: String, write: bool, offset: u64, len: u64) {
         let layout = self.layout.get(&name).copied().unwrap_or(false);
+        if !layout {
+            self.trace.turns.push(name.clone());
+        }
         let story = self.trace.files.entry(name).or_default();
         if !layout {
             story.transfers.push(Transfer { write, offset, len });

@@ -134,10 +134,6 @@ impl Coverage {
         Bits::bytes(self.units)
     }
 
-    pub(super) fn is_full(&self) -> bool {
-        self.free == 0
-    }
-
     pub(super) fn restart(&mut self, repeat: bool) {
         self.pass += u64::from(!repeat);
         self.rng = generator(pass_key(self.key, self.pass));

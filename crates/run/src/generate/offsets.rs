@@ -25,7 +25,8 @@ pub struct Block {
 pub struct OffsetSpec {
     /// Where the region begins in the file (`offset`).
     pub region_start: u64,
-    /// Bytes in the region (`size`, `filesize`); blocks lie wholly inside it.
+    /// Bytes in the region (`size`, `filesize`); blocks lie wholly inside it, but the last of a sequence ends behind it
+    /// where the file goes on.
     pub region_bytes: u64,
     /// Size of the whole file or device: a sequence with holes (`rw=read:N`) whose next position is at or past it
     /// begins again at the region's start, while one that only leaves the region ends the pass. At least the region's
@@ -237,7 +238,7 @@ impl Offsets {
     }
 
     /// Begins a new pass: where each block comes once, in the same random order again (`loops`, or `io_size` above
-    /// `size`, with `randrepeat`), or in another one.
+    /// `size`, with `randrepeat`), or in another one. What is drawn without memory is drawn on, as in fio.
     pub fn restart(&mut self, repeat: bool) {
         match &mut self.kind {
             Kind::Sequential(sequence) => sequence.restart(),
@@ -342,10 +343,6 @@ impl Permuted {
         })
     }
 
-    fn is_at_end(&self) -> bool {
-        self.cursors.iter().any(|cursor| self.permutation.is_at_end(cursor))
-    }
-
     fn restart(&mut self, repeat: bool) {
         self.cursors = [Cursor::default(); 3];
         if !repeat {
@@ -440,11 +437,6 @@ impl Runs {
         self.left[d] -= 1;
         self.position[d] = block.offset + u64::from(block.len);
         Some(block)
-    }
-
-    /// A run that was begun goes on too.
-    fn next_loop(&mut self, repeat: bool) -> bool {
-        self.left == [0; 3] && self.starts.next_loop(repeat)
     }
 
     fn restart(&mut self, repeat: bool) {

@@ -68,11 +68,6 @@ impl Permutation {
         }
     }
 
-    /// Whether every number was handed out.
-    pub(super) fn is_at_end(&self, cursor: &Cursor) -> bool {
-        cursor.done >= self.bound
-    }
-
     /// Hands the next numbers, at most `count`, to `emit` with their place from 0; returns how many there were.
     #[inline]
     pub(super) fn walk(&self, cursor: &mut Cursor, count: usize, mut emit: impl FnMut(usize, u64)) -> usize {

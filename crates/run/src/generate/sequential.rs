@@ -8,6 +8,7 @@ use super::offsets::{Block, OffsetSpec};
 pub(super) struct Sequential {
     region_start: u64,
     region_end: u64,
+    /// At least the region's end.
     file_bytes: u64,
     /// Bytes skipped after each I/O; negative: backward.
     hole_bytes: i64,
@@ -76,8 +77,10 @@ impl Sequential {
         next.filter(|&offset| offset >= self.region_start).unwrap_or_else(|| self.last_start())
     }
 
+    /// As in fio a block that begins in the region may end behind it, where the file goes on.
     fn fits(&self, position: u64, block_bytes: u64) -> bool {
-        block_bytes > 0 && position.checked_add(block_bytes).is_some_and(|end| end <= self.region_end)
+        let end = position.checked_add(block_bytes);
+        block_bytes > 0 && position < self.region_end && end.is_some_and(|end| end <= self.file_bytes)
     }
 
     #[inline]
@@ -99,7 +102,8 @@ impl Sequential {
         if block_bytes == 0 {
             return 0;
         }
-        let left = self.region_end.saturating_sub(offset) / block_bytes;
+        let in_file = self.file_bytes.saturating_sub(offset) / block_bytes;
+        let left = self.region_end.saturating_sub(offset).div_ceil(block_bytes).min(in_file);
         let count = out.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         for block in &mut out[..count] {
             *block = Block { offset, len: block_bytes as u32 };

@@ -219,21 +219,6 @@ impl Shaped {
         self.map.as_ref().map_or(0, |map| Bits::bytes(map.units))
     }
 
-    /// As [`Offsets::next_loop`](super::Offsets::next_loop).
-    pub(super) fn next_loop(&mut self, repeat: bool) -> bool {
-        let (random, by_zone) = (self.spec.random, self.shape.strided.is_some());
-        // Sequences of two directions come to their ends at different times, so that their draws go on.
-        let one = self.spec.block_bytes.iter().filter(|bytes| **bytes > 0).count() == 1;
-        let taken = !by_zone && self.map.as_ref().is_some_and(|map| map.free == 0);
-        let ended = if random { taken } else { one };
-        if ended {
-            self.restart(repeat);
-        } else if !random || self.map.is_none() || by_zone {
-            self.go_to_start();
-        }
-        ended
-    }
-
     /// Begins again: what is drawn once in a pass in the same order (`repeat`) or another; draws that nothing
     /// remembers go on.
     pub(super) fn restart(&mut self, repeat: bool) {

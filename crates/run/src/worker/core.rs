@@ -227,6 +227,9 @@ impl<C: Clock> Core<'_, C> {
             Err(Dry::Broken) => self.zone_broke(now_ns),
             Err(dry) => Plan::Dry(dry),
             Ok(io) => {
+                if self.range_sync.is_due() {
+                    self.sync_range();
+                }
                 if let (Some(pacer), Some(direction)) = (&mut self.pacer, io.direction()) {
                     pacer.issued(direction, io.len);
                 }
@@ -395,7 +398,7 @@ impl<C: Clock> Core<'_, C> {
     #[inline]
     fn take_down(&mut self, slot: &Slot, direction: Direction, now_ns: u64) {
         if self.range_sync.every > 0 && direction == Direction::Write {
-            self.sync_range(slot, now_ns);
+            self.range_sync.note(&slot.io, slot.asked_len);
         }
         if let Some(log) = &mut self.log {
             log.io(record(slot, direction, now_ns));
@@ -405,14 +408,14 @@ impl<C: Clock> Core<'_, C> {
         }
     }
 
-    /// `sync_file_range` after enough writes: over what they reached. Its time is among those of syncs, as in fio,
-    /// which does not count it as one.
+    /// `sync_file_range` after enough writes and before the next I/O: over what they reached. Its time is among those of
+    /// syncs, as in fio, which does not count it as one.
     #[cold]
-    fn sync_range(&mut self, slot: &Slot, now_ns: u64) {
-        match self.range_sync.note(&slot.io, slot.asked_len, &self.files) {
-            Ok(false) => {}
-            Ok(true) if self.job.measure.clat => self.live.sync.record(self.clock.now_ns().saturating_sub(now_ns)),
-            Ok(true) => {}
+    fn sync_range(&mut self) {
+        let before_ns = self.clock.now_ns();
+        match self.range_sync.sync(&self.files) {
+            Ok(true) if self.job.measure.clat => self.live.sync.record(self.clock.now_ns().saturating_sub(before_ns)),
+            Ok(_) => {}
             Err(error) => {
                 self.error.get_or_insert_with(|| RunError::system(self.job, None, "sync_file_range", &error));
             }

@@ -26,8 +26,8 @@ impl RangeSpan {
         RangeSpan { rules, every: rules.every, writes: 0, file: 0, start: u64::MAX, end: 0 }
     }
 
-    /// A write is done. After the last of several it is the span in this one's file that is synced; whether it was.
-    pub(super) fn note(&mut self, io: &Io, asked_len: u32, files: &OpenFiles) -> std::io::Result<bool> {
+    /// A write is done.
+    pub(super) fn note(&mut self, io: &Io, asked_len: u32) {
         let start = io.offset - u64::from(asked_len - io.len);
         if self.file != io.file {
             (self.file, self.start, self.end) = (io.file, u64::MAX, 0);
@@ -35,13 +35,20 @@ impl RangeSpan {
         self.start = self.start.min(start);
         self.end = self.end.max(start + u64::from(asked_len));
         self.writes += 1;
-        if self.writes < self.every {
-            return Ok(false);
-        }
+    }
+
+    /// Whether enough writes are done.
+    #[inline]
+    pub(super) fn is_due(&self) -> bool {
+        self.every > 0 && self.writes >= self.every
+    }
+
+    /// Syncs the span that the last writes reached over in their file; whether it did.
+    pub(super) fn sync(&mut self, files: &OpenFiles) -> std::io::Result<bool> {
         let (start, length) = (self.start, self.end - self.start);
         (self.writes, self.start, self.end) = (0, u64::MAX, 0);
         let RangeSync { wait_before, write, wait_after, .. } = self.rules;
-        match files.descriptor(io.file) {
+        match files.descriptor(self.file) {
             Some(fd) => file::sync_range(fd, start, length, [wait_before, write, wait_after]).map(|()| true),
             None => Ok(false),
         }

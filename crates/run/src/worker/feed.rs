@@ -39,7 +39,7 @@ impl Planned {
 pub(super) enum Dry {
     /// The files were gone through once; [`Feed::restart`] begins another pass.
     Pass,
-    /// The pass has planned all the bytes or I/Os that it may; [`Feed::restart`] begins another.
+    /// All bytes or I/Os are planned.
     Limit,
     /// A zone cannot take the next request yet.
     Busy,
@@ -49,11 +49,12 @@ pub(super) enum Dry {
 
 /// What the feed needs to know of its job.
 pub(super) struct FeedLimits {
-    /// Bytes in one pass (`u64::MAX`: no such end).
+    /// Bytes in one loop (`u64::MAX`: no such end).
     pub(super) bytes: u64,
     /// I/Os in one loop (`u64::MAX`: no such end).
     pub(super) ios: u64,
-    /// `loops`: so many times as much in all passes together. A pass may have more I/Os than a loop.
+    /// `loops`: so many times as much in all passes together. As in fio a pass ends where the files do, and not where a
+    /// loop's share of bytes or I/Os does.
     pub(super) loops: u32,
     /// `fsync` after this many writes, 0 = never.
     pub(super) fsync_every: u32,
@@ -61,12 +62,12 @@ pub(super) struct FeedLimits {
     pub(super) fdatasync_every: u32,
     /// `openfiles`: so many files at a time.
     pub(super) open_files: usize,
-    /// Lengths that are drawn keep within the bytes of the pass.
+    /// Lengths that are drawn keep within the bytes that are left.
     pub(super) lengths_fit: bool,
     /// Each pass has the order of the one before (`randrepeat`), else another.
     pub(super) repeat: bool,
-    /// Loops take less than the files have: a random order goes on from loop to loop, and comes to its end within one.
-    pub(super) renews: bool,
+    /// Random offsets.
+    pub(super) random: bool,
 }
 
 /// Blocks planned ahead for the common job: one file, one direction.
@@ -87,8 +88,6 @@ pub(super) struct Feed {
     paired: bool,
     bytes_left: u64,
     ios_left: u64,
-    /// What later passes may have.
-    bytes_later: u64,
     limits: FeedLimits,
     syncs: Option<Syncs>,
     /// Where the pass came to its end.
@@ -178,9 +177,8 @@ impl Feed {
             single: mix.only(),
             mix,
             paired,
-            bytes_left: limits.bytes,
+            bytes_left: limits.bytes.saturating_mul(limits.loops.into()),
             ios_left: limits.ios.saturating_mul(limits.loops.into()),
-            bytes_later: limits.bytes.saturating_mul(u64::from(limits.loops) - 1),
             limits,
             syncs,
             dried: None,
@@ -194,57 +192,27 @@ impl Feed {
         }
     }
 
-    /// Begins another pass. A random order that is not at its end goes on; else it begins again, and the tosses between
-    /// reads and writes with it.
+    /// Begins another pass: where each block comes once, in the same order again or another, as the job wants; and with
+    /// the same tosses between reads and writes, if it is random.
     ///
-    /// Returns false, and stays dry, if all I/Os are planned, or if the pass that ended planned nothing: another would
-    /// not either.
+    /// Returns false, and stays dry, if all is planned, or if the pass that ended planned nothing: another would not
+    /// either.
     pub(super) fn restart(&mut self) -> bool {
-        if self.ios_left == 0 {
+        let repeat = self.limits.repeat;
+        if self.ios_left == 0
+            || self.bytes_left == 0
+            || !self.begin_pass(|files, _| files.iter_mut().for_each(|file| file.restart(repeat)))
+        {
             return false;
         }
-        // What a pass left over goes to later ones, of which the next takes up to its limit.
-        let pool = self.bytes_left.saturating_add(self.bytes_later);
-        self.bytes_left = self.limits.bytes.min(pool);
-        self.bytes_later = pool - self.bytes_left;
         if let Some(syncs) = &mut self.syncs {
             // As in fio, what is due at the end of a pass comes once more at the beginning of the next.
             syncs.last_was_write = self.single == Some(Direction::Write) && syncs.writes > 0;
         }
-        if !self.planned_in_pass {
-            return false;
-        }
-        if self.ahead_next < self.ahead_end && self.files[0].goes_on() {
-            // What is planned is the beginning of the next loop.
-            self.planned_in_pass = false;
-            self.open_from(0);
-            return true;
-        }
-        let repeat = self.limits.repeat;
-        let mut again = false;
-        self.begin_pass(|files, _| files.iter_mut().for_each(|file| again |= file.next_loop(repeat)));
-        if again {
-            self.restart_mix();
+        if self.limits.random {
+            self.mix.restart(repeat);
         }
         true
-    }
-
-    /// The tosses of a random job belong to its order; those of a sequential one go on.
-    fn restart_mix(&mut self) {
-        if self.files.iter().any(Offsets::goes_on) {
-            self.mix.restart(self.limits.repeat);
-        }
-    }
-
-    /// A random order that came to its end within a loop begins again; false if no block would come.
-    fn renew(&mut self) -> bool {
-        let renews = self.limits.renews && self.planned_in_pass && !self.opens_in_parts();
-        if renews {
-            let repeat = self.limits.repeat;
-            self.begin_pass(|files, _| files.iter_mut().for_each(|file| file.restart(repeat)));
-            self.restart_mix();
-        }
-        renews
     }
 
     /// Goes round again while time is left: what came to its end begins anew, in another order.
@@ -262,6 +230,10 @@ impl Feed {
         begin(&mut self.files, self.dried.take());
         if let Some(zones) = &mut self.zones {
             zones.begin_pass();
+        }
+        if self.paired {
+            // The trim that found no block any more is to come first.
+            self.mix.restart(true);
         }
         self.open_from(0);
         self.ahead_next = 0;
@@ -298,21 +270,17 @@ impl Feed {
     /// Whether the passes so far planned less than one loop's bytes and may plan more: `io_size` above the size of the
     /// files takes several passes.
     pub(super) fn owes_bytes(&self) -> bool {
-        let later = self.limits.bytes.saturating_mul(u64::from(self.limits.loops) - 1);
-        self.bytes_left.saturating_add(self.bytes_later) > later
+        self.bytes_left > self.limits.bytes.saturating_mul(u64::from(self.limits.loops) - 1)
     }
 
     /// The next request. `wanted` overrides the mix of a mixed job (its pacer decides).
     #[inline]
     pub(super) fn next(&mut self, wanted: Option<Direction>) -> Result<Planned, Dry> {
-        if self.ios_left == 0 || self.bytes_left == 0 && self.bytes_later == 0 {
+        if self.bytes_left == 0 || self.ios_left == 0 {
             return Err(Dry::Limit);
         }
         if let Some(sync) = self.syncs.as_mut().and_then(Syncs::due) {
-            return Ok(sync);
-        }
-        if self.bytes_left == 0 {
-            return Err(Dry::Limit);
+            return Ok(self.in_turn(sync));
         }
         match self.single {
             Some(direction) if self.plans_ahead => self.next_ahead(direction),
@@ -320,25 +288,30 @@ impl Feed {
         }
     }
 
+    /// As in fio a sync goes to the file whose turn it is, and takes the turn.
+    fn in_turn(&mut self, sync: Planned) -> Planned {
+        if self.live_files.len() < 2 {
+            return sync;
+        }
+        let file = self.live_files[self.choice.pick(self.live_files.len())];
+        self.choice.given();
+        Planned { file, ..sync }
+    }
+
     /// The common job: offsets are made 64 at a time.
     #[inline]
     fn next_ahead(&mut self, direction: Direction) -> Result<Planned, Dry> {
-        if self.ahead_next == self.ahead_end && !self.plan_ahead(direction) {
-            self.dried = Some((0, direction));
-            return Err(Dry::Pass);
+        if self.ahead_next == self.ahead_end {
+            self.ahead_end = self.files[0].plan(direction, &mut self.ahead);
+            self.ahead_next = 0;
+            if self.ahead_end == 0 {
+                self.dried = Some((0, direction));
+                return Err(Dry::Pass);
+            }
         }
         let block = self.ahead[self.ahead_next];
         self.ahead_next += 1;
         Ok(self.count(planned(block, 0, direction)))
-    }
-
-    fn plan_ahead(&mut self, direction: Direction) -> bool {
-        self.ahead_next = 0;
-        self.ahead_end = self.files[0].plan(direction, &mut self.ahead);
-        if self.ahead_end == 0 && self.renew() {
-            self.ahead_end = self.files[0].plan(direction, &mut self.ahead);
-        }
-        self.ahead_end > 0
     }
 
     fn next_any(&mut self, wanted: Option<Direction>) -> Result<Planned, Dry> {
@@ -347,13 +320,14 @@ impl Feed {
         {
             return Ok(self.give(planned(block, file, direction)));
         }
-        let mut direction = self.direction(wanted);
-        let mut found = self.pick(direction)?;
-        if found.is_none() && self.renew() {
-            direction = self.direction(wanted);
-            found = self.pick(direction)?;
-        }
-        Ok(self.give(found.ok_or(Dry::Pass)?))
+        // A trim and its write belong together, whatever a rate wants.
+        let direction = match (self.single, wanted) {
+            (Some(direction), _) => direction,
+            (None, Some(direction)) if !self.paired => direction,
+            _ => self.mix.next(),
+        };
+        let io = self.pick(direction)?.ok_or(Dry::Pass)?;
+        Ok(self.give(io))
     }
 
     /// Counts what is given out; of a trim and its write only the write.
@@ -365,16 +339,6 @@ impl Feed {
         }
         self.choice.given();
         self.count(io)
-    }
-
-    /// A trim and its write belong together, whatever a rate wants.
-    #[inline]
-    fn direction(&mut self, wanted: Option<Direction>) -> Direction {
-        match (self.single, wanted) {
-            (Some(direction), _) => direction,
-            (None, Some(direction)) if !self.paired => direction,
-            _ => self.mix.next(),
-        }
     }
 
     /// The next block of the file whose turn it is; files without one leave the round.
@@ -435,9 +399,9 @@ mod tests {
 
     const BLOCK: u64 = 4096;
 
-    fn file(blocks: u64) -> Offsets {
+    fn spec(blocks: u64) -> OffsetSpec {
         let bytes = blocks * BLOCK;
-        Offsets::new(&OffsetSpec {
+        OffsetSpec {
             region_start: 0,
             region_bytes: bytes,
             file_bytes: bytes,
@@ -449,7 +413,11 @@ mod tests {
             paired: false,
             key: 1,
             shape: None,
-        })
+        }
+    }
+
+    fn file(blocks: u64) -> Offsets {
+        Offsets::new(&spec(blocks))
     }
 
     fn limits(bytes: u64) -> FeedLimits {
@@ -462,7 +430,7 @@ mod tests {
             open_files: usize::MAX,
             lengths_fit: true,
             repeat: true,
-            renews: false,
+            random: false,
         }
     }
 
@@ -585,7 +553,8 @@ mod tests {
             (10, 2, vec![4, 4, 4]),
             (5, 2, vec![4, 4]),
             (8, 3, vec![4, 4, 4]),
-            (2, 2, vec![2, 2]),
+            (2, 2, vec![4]),
+            (3, 3, vec![4, 4, 1]),
         ] {
             let rules = FeedLimits { loops, ..limits(io_blocks * BLOCK) };
             let mut feed = feed(vec![file(4)], writes(), false, rules);
@@ -603,43 +572,37 @@ mod tests {
 
     /// A file whose blocks come in a random order.
     fn random_file(blocks: u64) -> Offsets {
-        Offsets::new(&OffsetSpec {
-            region_start: 0,
-            region_bytes: blocks * BLOCK,
-            file_bytes: blocks * BLOCK,
-            block_bytes: [BLOCK; 3],
-            align_bytes: [BLOCK; 3],
-            random: true,
-            modifier: None,
-            no_map: false,
-            paired: false,
-            key: 1,
-            shape: None,
-        })
+        Offsets::new(&OffsetSpec { random: true, ..spec(blocks) })
     }
 
     #[test]
-    fn loops_below_the_file_go_on_in_a_random_order_and_begin_it_again_within_one() {
+    fn loops_below_the_file_go_on_in_one_pass_and_the_next_repeats_its_order_and_tosses() {
         // Planned ahead, and one by one, where reads and writes share the blocks.
-        for mix in [None, Some(Mix::new(50, 1))] {
-            let mix = || {
-                mix.clone().unwrap_or_else(|| {
-                    let reads = Workload { reads: true, writes: false, trims: false, random: true, modifier: None };
-                    Mix::for_workload(&reads, 100, 1)
-                })
-            };
-            let rules = FeedLimits { loops: 4, renews: true, ..limits(160 * BLOCK) };
-            let mut feed = feed(vec![random_file(256)], mix(), false, rules);
-            let mut all = drain(&mut feed).0;
-            for _ in 0..3 {
-                assert!(feed.restart());
-                all.extend(drain(&mut feed).0);
+        let reads = Workload { reads: true, writes: false, trims: false, random: true, modifier: None };
+        for mix in [Mix::for_workload(&reads, 100, 1), Mix::new(50, 1)] {
+            let rules = FeedLimits { loops: 4, random: true, ..limits(160 * BLOCK) };
+            let mut feed = feed(vec![random_file(256)], mix, false, rules);
+            let mut passes = vec![drain(&mut feed).0];
+            while feed.restart() {
+                passes.push(drain(&mut feed).0);
             }
-            assert_eq!(all.len(), 640);
-            assert!(all[..256] == all[256..512] && all[..128] == all[512..], "the same order, the same tosses");
+            assert_eq!(passes.iter().map(Vec::len).collect::<Vec<_>>(), [256, 256, 128]);
+            assert!(passes[0] == passes[1] && passes[0][..128] == passes[2]);
             let block = |io: &String| io.rsplit(' ').next().unwrap().to_owned();
-            assert_eq!(all[..256].iter().map(block).collect::<HashSet<_>>().len(), 256);
+            assert_eq!(passes[0].iter().map(block).collect::<HashSet<_>>().len(), 256);
         }
+    }
+
+    #[test]
+    fn a_sync_takes_the_turn_of_the_next_file() {
+        // The turns that fio 3.33 was seen to take.
+        let rules = FeedLimits { fsync_every: 4, ..limits(12 * BLOCK) };
+        let mut feed = feed((0..3).map(|_| file(4)).collect(), writes(), false, rules);
+        let turns: Vec<String> = std::iter::from_fn(|| feed.next(None).ok())
+            .map(|io| if io.op == Op::Sync { format!("sync {}", io.file) } else { io.file.to_string() })
+            .collect();
+        let expected = "0,1,2,0,sync 1,2,0,1,2,sync 0,1,2,0,1";
+        assert_eq!(turns.join(","), expected);
     }
 
     #[test]

@@ -476,16 +476,22 @@ fn buffer_facts(plan: &WorkerPlan, streams: &Streams) -> BufferFacts {
     }
 }
 
+/// Whether the last block of a plain sequence ends behind the region, if the file goes on there.
+fn has_tail(job: &Job, region_bytes: u64) -> bool {
+    let odd = job.block_size.to_array().iter().any(|bytes| *bytes > 0 && region_bytes % bytes != 0);
+    odd && !job.workload.random && job.workload.modifier.is_none()
+}
+
 fn make_feed(plan: &WorkerPlan, streams: &Streams) -> Feed {
     let job = &plan.job;
     let offsets = plan.files.iter().enumerate().map(|(index, file)| {
         let key = streams.file_offsets(index as u64);
         // Strided zones go on behind the region, as far as the file does.
-        let there = if job.shape.zone_mode == ZoneMode::Strided { facts_at(&file.path).ok() } else { None };
+        let goes_behind = job.shape.zone_mode == ZoneMode::Strided || has_tail(job, file.region_bytes);
+        let there = if goes_behind { facts_at(&file.path).ok() } else { None };
         let file_bytes = there.map_or(0, |facts| facts.size_bytes).max(file.file_bytes);
         Offsets::new(&OffsetSpec::for_job(job, file.region_start, file.region_bytes, file_bytes, key))
     });
-    let region_bytes: u64 = plan.files.iter().map(|file| file.region_bytes).sum();
     let limits = FeedLimits {
         bytes: if job.time_based { u64::MAX } else { plan.io_bytes },
         ios: if job.time_based { u64::MAX } else { job.number_ios.unwrap_or(u64::MAX) },
@@ -495,9 +501,7 @@ fn make_feed(plan: &WorkerPlan, streams: &Streams) -> Feed {
         open_files: open_at_once(plan),
         lengths_fit: job.io_size.is_none(),
         repeat: job.seed != Seed::Fresh,
-        renews: job.workload.random
-            && job.loops > 1
-            && (plan.io_bytes < region_bytes || job.workload.modifier.is_some_and(|length| length > 1)),
+        random: job.workload.random,
     };
     let paired = job.workload.trims && job.workload.writes;
     let choice = FileChoice::new(job.file_service, plan.files.len(), streams.files);

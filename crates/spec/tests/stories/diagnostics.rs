@@ -215,9 +215,14 @@ const UNFIT: &[&str] = &[
     "size=4k|bs=8k",
     "size=1000|bs=4k",
     "size=0%",
-    "zonemode=zbd",
     "zonesize=64k",
     "zonemode=strided",
+    "mem=mmaphuge|hugepage-size=3m|size=1m",
+    "mem=cudamalloc|size=1m",
+    "mem=malloc:/x|size=1m",
+    "block_error_percentiles=1|nrfiles=2|size=1m",
+    "ioengine=psync|atomic=1|size=1m",
+    "ioengine=pvsync2|atomic=1|size=1m",
     "pre_read=1|direct=1|size=1m",
     "rw=write|verify=pattern|size=1m",
     "rw=write|verify=pattern_hdr|size=1m",
@@ -277,6 +282,7 @@ const MISREAD: &[&str] = &[
     "random_distribution=zipf,1.2",
     "bssplit=4k/50,8k/50",
     "bssplit=4k/50:8k/40",
+    "bssplit=4k-8k/50:16k/50",
     "runtime=1 m",
 ];
 

@@ -66,7 +66,8 @@ fn literal(text: &str) -> (String, &str) {
             '\\' => match chars.next() {
                 Some((at, '\n')) => {
                     let blanks = text[at + 1..].chars().take_while(|c| c.is_whitespace()).count();
-                    (0..blanks).for_each(|_| drop(chars.next()));
+                    let skipped = chars.by_ref().take(blanks).count();
+                    assert_eq!(skipped, blanks);
                 }
                 Some((_, 'n')) => out.push('\n'),
                 Some((_, c)) => out.push(c),
