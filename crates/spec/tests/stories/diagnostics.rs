@@ -219,6 +219,8 @@ const UNFIT: &[&str] = &[
     "zonemode=strided",
     "mem=mmaphuge|hugepage-size=3m|size=1m",
     "mem=cudamalloc|size=1m",
+    "profile=act|size=1m",
+    "log_compression=1m|log_store_compressed=1|log_issue_time=1|write_bw_log|size=1m",
     "mem=malloc:/x|size=1m",
     "block_error_percentiles=1|nrfiles=2|size=1m",
     "ioengine=psync|atomic=1|size=1m",
@@ -373,6 +375,13 @@ fn every_error_of_the_command_line() {
         &["--name=x", "--latency-log=x"],
         &["/dev/nowhere"],
         &["--terse-version=9"],
+        &["--profile=x"],
+        &["--profile=act"],
+        &["--profile=tiobench", "--name=x"],
+        &["--profile=act", "--device-names=/x", "--large-block-op-kbytes=1", "--read-req-num-512-blocks=8"],
+        &["--crctest=x"],
+        &["--idle-prof=x"],
+        &["--debug=xyzzyx"],
         &["--name=x", "--bs=4k", "--kb_base=1000"],
     ];
     let said: String = said.iter().map(|args| shown(&World::default(), args)).collect();

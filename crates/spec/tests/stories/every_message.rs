@@ -4,8 +4,17 @@
 use std::path::{Path, PathBuf};
 
 /// Tables and their texts for help pages: they have goldens and documents of their own.
-const TABLES: [&str; 8] =
-    ["cli_options.rs", "docs.rs", "engines.rs", "help.rs", "lib.rs", "table.rs", "table_tests.rs", "value.rs"];
+const TABLES: [&str; 9] = [
+    "cli_options.rs",
+    "docs.rs",
+    "engines.rs",
+    "help.rs",
+    "lib.rs",
+    "profile.rs",
+    "table.rs",
+    "table_tests.rs",
+    "value.rs",
+];
 
 /// Texts that no golden can show, each with the reason.
 const UNSEEN: &[(&str, &str)] = &[
@@ -13,6 +22,7 @@ const UNSEEN: &[(&str, &str)] = &[
     ("only `{}={h}` is possible so far", NOT_YET),
     ("`--{}` is not carried out yet; it would {}", NOT_YET),
     ("this option is gone", "an option that is gone is refused before its value is read"),
+    ("topics of --debug: {},all,job:N\n", "an answer to `--debug=help`, not a diagnostic"),
     ("no file can be read here", "only a caller without a source of files gets it; the command line has one"),
 ];
 const NOT_YET: &str = "which options are not carried out changes all the time, and some day it is none";
