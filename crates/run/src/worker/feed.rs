@@ -290,10 +290,10 @@ impl Feed {
 
     /// As in fio a sync goes to the file whose turn it is, and takes the turn.
     fn in_turn(&mut self, sync: Planned) -> Planned {
-        if self.live_files.len() < 2 {
+        if self.live_files.left < 2 {
             return sync;
         }
-        let file = self.live_files[self.choice.pick(self.live_files.len())];
+        let (_, file) = self.live_files.pick(&mut self.choice);
         self.choice.given();
         Planned { file, ..sync }
     }
