@@ -213,30 +213,6 @@ impl Offsets {
         }
     }
 
-    /// Begins the next of several `loops`: a sequence at its start. An order in which each block comes once goes on
-    /// where it was, and begins again, as by [`Offsets::restart`], when it is at its end; what is drawn without memory
-    /// is drawn on. (So does fio.) Whether everything began again.
-    pub fn next_loop(&mut self, repeat: bool) -> bool {
-        let ended = match &mut self.kind {
-            Kind::Sequential(_) => true,
-            Kind::Uniform(_) => false,
-            Kind::Permuted(blocks) => blocks.is_at_end(),
-            Kind::Map(map) => map.is_full(),
-            Kind::Runs(runs) => return runs.next_loop(repeat),
-            Kind::Shaped(blocks) => return blocks.next_loop(repeat),
-            Kind::Preconditioning(order) => order.is_at_end(),
-        };
-        if ended {
-            self.restart(repeat);
-        }
-        ended
-    }
-
-    /// Whether a loop goes on where the one before was, so that blocks planned ahead are not lost.
-    pub fn goes_on(&self) -> bool {
-        !matches!(self.kind, Kind::Sequential(_))
-    }
-
     /// Begins a new pass: where each block comes once, in the same random order again (`loops`, or `io_size` above
     /// `size`, with `randrepeat`), or in another one. What is drawn without memory is drawn on, as in fio.
     pub fn restart(&mut self, repeat: bool) {
