@@ -126,12 +126,6 @@ impl Preconditioning {
         Some(made)
     }
 
-    /// Whether the pass is done.
-    pub(super) fn is_at_end(&self) -> bool {
-        self.part >= self.schedule.parts.len()
-            || self.part + 1 == self.schedule.parts.len() && self.given == self.schedule.parts[self.part].0
-    }
-
     pub(super) fn restart(&mut self, repeat: bool) {
         self.pass += u64::from(!repeat);
         let key = pass_key(self.spec.key, self.pass);
