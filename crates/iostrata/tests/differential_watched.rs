@@ -53,7 +53,8 @@ fn transfers_differ(order: Order, fio: &[Transfer], ours: &[Transfer]) -> Option
         Order::Drawn { block, from, to } => {
             let shape =
                 |all: &[Transfer]| sorted(&all.iter().map(|t| Transfer { offset: 0, ..*t }).collect::<Vec<_>>());
-            let placed = |t: &Transfer| t.offset >= from && t.offset + t.len <= to && (t.offset - from) % block == 0;
+            let placed =
+                |t: &Transfer| t.offset >= from && t.offset + t.len <= to && (t.offset - from).is_multiple_of(block);
             let astray = fio.iter().chain(ours).find(|transfer| !placed(transfer));
             let unlike = shape(fio) != shape(ours);
             (unlike || astray.is_some())

@@ -70,7 +70,7 @@ fn what_is_read_was_written_and_what_is_trimmed_is_gone() {
 fn a_zone_that_blocks_do_not_divide_is_finished_or_filled() {
     let more = "--name=j --rw=write --bs=20k --size=16z --iodepth=4 --sim_max_active_zones=1";
     let finished = &jobs("finished", more)[0];
-    assert_eq!((ios(finished, "write"), finished["write"]["io_bytes"].as_u64()), (48, Some(48 * 20 << 10)));
+    assert_eq!((ios(finished, "write"), finished["write"]["io_bytes"].as_u64()), (48, Some((48 * 20) << 10)));
     let filled = &jobs("filled", &format!("{more} --write_zone_remainder=1"))[0];
     assert_eq!((ios(filled, "write"), filled["write"]["io_bytes"].as_u64()), (64, Some(1 << 20)));
 }

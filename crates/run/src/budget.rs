@@ -23,8 +23,8 @@ impl Budget {
         Budget { logs: plan.workers.iter().filter(|worker| worker.job.logs.any()).count() as u64 * LOGS }
     }
 
-    /// How many files each of some workers may have open at a time, in their order; an error for one that can have none.
-    /// The limit is at its highest already.
+    /// How many files each of some workers may have open at a time, in their order; an error for one that can have
+    /// none. The limit is at its highest already.
     pub(crate) fn share_out(&self, plan: &Plan, members: &[usize]) -> Vec<Result<usize, RunError>> {
         let workers: Vec<&WorkerPlan> = members.iter().map(|&index| &*plan.workers[index]).collect();
         let wants: Vec<u64> = workers.iter().map(|worker| wanted(worker)).collect();
@@ -100,9 +100,9 @@ fn none_left(worker: &WorkerPlan, limit: u64) -> RunError {
 pub(crate) fn reopened(worker: &WorkerPlan, at_once: usize) -> String {
     let (files, limit) = (open_at_once(worker).min(worker.files.len()), host::open_files_limit());
     format!(
-        "of its {files} files {at_once} can be open at a time (this process may have {limit} open, RLIMIT_NOFILE, which \
-         its jobs share): the others are opened as their turns come, which takes time between I/Os; a higher hard limit \
-         (`ulimit -Hn`) or a smaller openfiles= avoids it"
+        "of its {files} files {at_once} can be open at a time (this process may have {limit} open, RLIMIT_NOFILE, \
+         which its jobs share): the others are opened as their turns come, which takes time between I/Os; a higher \
+         hard limit (`ulimit -Hn`) or a smaller openfiles= avoids it"
     )
 }
 

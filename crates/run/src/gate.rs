@@ -45,8 +45,8 @@ pub(crate) struct Roll {
 }
 
 impl Roll {
-    /// Of so many workers. `notify` wakes the coordinator: when the last has ended, or, if each matters, whenever one is ready or
-    /// has ended.
+    /// Of so many workers. `notify` wakes the coordinator: when the last has ended, or, if each matters, whenever one
+    /// is ready or has ended.
     pub(crate) fn of(count: usize, each_matters: bool, notify: impl Fn() + Send + Sync + 'static) -> Arc<Roll> {
         Arc::new(Roll { left: AtomicUsize::new(count), each_matters, notify: Box::new(notify) })
     }

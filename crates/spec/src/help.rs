@@ -28,7 +28,8 @@ pub(crate) fn usage() -> String {
         };
         let _ = writeln!(text, "  {name:<26} {}", row.summary);
     }
-    text.push_str("\nEvery job option is an option here too; --cmdhelp lists them. --profile=NAME runs a canned\nworkload: tiobench or act.\n");
+    text.push_str("\nEvery job option is an option here too; --cmdhelp lists them.\n");
+    text.push_str("--profile=NAME runs a canned workload: tiobench or act.\n");
     text
 }
 

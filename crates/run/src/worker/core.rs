@@ -21,7 +21,7 @@ use super::timeline::{Event, Timeline};
 use super::watch::Watch;
 use crate::buffers::BufferMaker;
 use crate::clock::Clock;
-use crate::error::{RunError, advice, errno_text};
+use crate::error::RunError;
 use crate::flow::FlowShare;
 use crate::generate::Direction;
 use crate::latency_target::Verdict;
@@ -408,8 +408,8 @@ impl<C: Clock> Core<'_, C> {
         }
     }
 
-    /// `sync_file_range` after enough writes and before the next I/O: over what they reached. Its time is among those of
-    /// syncs, as in fio, which does not count it as one.
+    /// `sync_file_range` after enough writes and before the next I/O: over what they reached. Its time is among those
+    /// of syncs, as in fio, which does not count it as one.
     #[cold]
     fn sync_range(&mut self) {
         let before_ns = self.clock.now_ns();
@@ -515,37 +515,6 @@ impl<C: Clock> Core<'_, C> {
         true
     }
 
-    fn io_error_text(&self, io: &Io, result: i32) -> String {
-        let file = self.plan.files.get(io.file as usize).map_or(String::new(), |file| file.path.display().to_string());
-        let operation = operation(io.op);
-        let what = match io.op {
-            Op::Read => "read",
-            Op::Write => "written",
-            Op::Trim => "trimmed",
-            Op::Sync | Op::DataSync => "synced",
-        };
-        let place = if io.len > 0 { format!(", offset {}, length {}", io.offset, io.len) } else { String::new() };
-        if result >= 0 {
-            return format!(
-                "{operation} of {file}{place}: the file ended here, nothing could be {what}; it was cut short (or is \
-                 smaller than size= says) while the job ran"
-            );
-        }
-        let advice = self.direct_advice(io, -result).unwrap_or_else(|| advice_for(io, -result).into());
-        format!("{operation} of {file}{place}: {}{advice}", errno_text(-result))
-    }
-
-    /// For direct I/O that is refused: the alignment that is needed and the one that is given.
-    fn direct_advice(&self, io: &Io, errno: i32) -> Option<String> {
-        if errno != libc::EINVAL || !self.job.direct || !matches!(io.op, Op::Read | Op::Write) {
-            return None;
-        }
-        let power = |number: u64| 1 << number.trailing_zeros().min(63);
-        let address = self.arena.ptr(io.slot) as u64 + u64::from(io.slot_offset);
-        let why = self.files.direct_mismatch(io.file, power(io.offset | u64::from(io.len)), power(address))?;
-        Some(format!("; {why}"))
-    }
-
     /// Sleeps until `at_ns` or until told to stop, taking samples on the way.
     pub(super) fn sleep_until(&mut self, at_ns: u64) {
         loop {
@@ -572,17 +541,6 @@ impl<C: Clock> Core<'_, C> {
     }
 }
 
-/// What a request is called.
-pub(super) fn operation(op: Op) -> &'static str {
-    match op {
-        Op::Read => "read",
-        Op::Write => "write",
-        Op::Trim => "trim",
-        Op::Sync => "fsync",
-        Op::DataSync => "fdatasync",
-    }
-}
-
 /// A completed request as logs take it.
 #[inline]
 fn record(slot: &Slot, direction: Direction, now_ns: u64) -> IoRecord {
@@ -597,21 +555,6 @@ fn record(slot: &Slot, direction: Direction, now_ns: u64) -> IoRecord {
         offset: slot.io.offset - u64::from(slot.asked_len - slot.io.len),
         bytes: slot.asked_len,
         direction: direction.index() as u8,
-    }
-}
-
-/// Advice that depends on the request.
-fn advice_for(io: &Io, errno: i32) -> &'static str {
-    match (errno, io.op) {
-        (libc::EINVAL, Op::Read | Op::Write) => {
-            "; the device or its file system does not take such a request: with direct=1, bs= and offset= must be \
-             multiples of the device's block"
-        }
-        (libc::EBADF, Op::Write) => "; the file is open for reading only",
-        (libc::ENOTTY | libc::EOPNOTSUPP, Op::Trim) => {
-            "; trim works on block devices that support discard, not on files"
-        }
-        _ => advice(errno),
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use iostrata_engine::Io;
 use iostrata_os::thread::thread_usage;
 
-use super::core::{Core, operation};
+use super::complaint::operation;
+use super::core::Core;
 use crate::clock::Clock;
 use crate::error::RunError;
 use crate::generate::Direction;

@@ -3,6 +3,7 @@
 mod async_loop;
 mod between;
 mod checks;
+mod complaint;
 mod core;
 mod durable;
 mod feed;
@@ -224,13 +225,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     if !ramps {
         live.measure_start_ns.store(start_ns, Relaxed);
     }
-    let log = Recorder::for_job(
-        job,
-        plan.engine.caps.synchronous,
-        plan.thread_number as usize - 1,
-        birth.logs.as_ref(),
-        birth.traced,
-    );
+    let log = recorder(birth);
     let lives = Lives::of(plan);
     let keys = birth.doors.keys_for(plan);
     let mut core = Core {
@@ -280,6 +275,12 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     wind_up(&mut core, ending, start_ns, &birth.aux_folder);
     result?;
     put_away(&mut core)
+}
+
+fn recorder(birth: &Birth) -> Option<Recorder> {
+    let (plan, logs) = (&birth.plan, birth.logs.as_ref());
+    let worker = plan.thread_number as usize - 1;
+    Recorder::for_job(&plan.job, plan.engine.caps.synchronous, worker, logs, birth.traced)
 }
 
 /// The last pass is over: what only the worker's own thread can tell goes into its ending.
@@ -478,7 +479,7 @@ fn buffer_facts(plan: &WorkerPlan, streams: &Streams) -> BufferFacts {
 
 /// Whether the last block of a plain sequence ends behind the region, if the file goes on there.
 fn has_tail(job: &Job, region_bytes: u64) -> bool {
-    let odd = job.block_size.to_array().iter().any(|bytes| *bytes > 0 && region_bytes % bytes != 0);
+    let odd = job.block_size.to_array().iter().any(|bytes| *bytes > 0 && !region_bytes.is_multiple_of(*bytes));
     odd && !job.workload.random && job.workload.modifier.is_none()
 }
 
