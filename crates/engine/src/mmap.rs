@@ -265,7 +265,9 @@ mod tests {
 
     /// A file of four windows of 1 MiB, and an engine that maps no more at once.
     fn in_windows(test: impl FnOnce(&std::fs::File, &mut Mmap, &SlotArena)) {
-        let path = std::env::temp_dir().join(format!("iostrata-mmap-{}", std::process::id()));
+        // The tests of a program share its process; each has a thread of its own.
+        let name = format!("iostrata-mmap-{}-{:?}", std::process::id(), std::thread::current().id());
+        let path = std::env::temp_dir().join(name);
         let file = std::fs::File::options().create_new(true).read(true).write(true).open(&path).expect("create");
         std::fs::remove_file(&path).expect("unlink");
         file.set_len(4 << 20).expect("size");
