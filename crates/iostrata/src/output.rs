@@ -82,7 +82,7 @@ fn send(bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Standard output as a writer, with [`print`]'s patience.
+/// Standard output as a writer, with the patience of [`print()`].
 pub(crate) struct StdoutWriter;
 
 impl Write for StdoutWriter {

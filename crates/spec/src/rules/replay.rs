@@ -43,9 +43,6 @@ impl Rules<'_> {
         let texts = self.built.draft.texts.clone();
         let replay = &mut self.built.draft.job.replay;
         replay.skip = texts.replay_skip.as_deref().map_or(ReplaySkip::default(), skips);
-        // What nothing may write is left out, as in fio.
-        replay.skip.writes |= readonly;
-        replay.skip.trims |= readonly;
         if !self.built.draft.job.replay.on() {
             if let Some(name) = OF_A_RECORDING.into_iter().find(|name| self.given(name)) {
                 let message = format!("{name} has no effect without read_iolog");
@@ -53,6 +50,10 @@ impl Rules<'_> {
             }
             return;
         }
+        // What nothing may write is left out, as in fio.
+        let skip = &mut self.built.draft.job.replay.skip;
+        skip.writes |= readonly;
+        skip.trims |= readonly;
         self.merging();
         let (align_bytes, verify) = {
             let job = &self.built.draft.job;
