@@ -195,7 +195,7 @@ fn rate_limits(plan: &Plan) -> Option<RateLimits> {
         };
         plan.workers.iter().map(of).sum()
     };
-    let (bytes, iops) = (sum(|job| job.rate_bytes), sum(|job| job.rate_iops));
+    let (bytes, iops) = (sum(|job| job.rate.bytes), sum(|job| job.rate.iops));
     match (bytes, iops) {
         (0, 0) => None,
         (0, iops) => Some(RateLimits::Iops(0, iops)),

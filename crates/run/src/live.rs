@@ -180,7 +180,7 @@ impl Live {
     /// The counters for a worker: only what its job can touch is allocated.
     pub(crate) fn new(plan: &WorkerPlan) -> Self {
         let job = &plan.job;
-        let rated = job.rate_bytes.to_array().iter().chain(&job.rate_iops.to_array()).any(Option::is_some);
+        let rated = job.rate.bytes.to_array().iter().chain(&job.rate.iops.to_array()).any(Option::is_some);
         // A recording says when each I/O is due.
         let paced = if plan.replay.is_some() { !job.replay.no_stall } else { rated };
         let percentiles = &job.reporting;
@@ -209,9 +209,9 @@ impl Live {
             ],
             sync: LiveLatency::new(
                 plan.replay.is_some()
-                    || job.fsync_every > 0
-                    || job.fdatasync_every > 0
-                    || job.range_sync != RangeSync::default(),
+                    || job.syncs.every > 0
+                    || job.syncs.data_every > 0
+                    || job.syncs.range != RangeSync::default(),
             ),
             sync_ios: LiveCounter::default(),
             depth_counts: Default::default(),

@@ -48,12 +48,12 @@ impl Pacer {
     pub fn for_job(job: &Job, seed: u64, start_ns: u64) -> Option<Self> {
         let used = [job.workload.reads, job.workload.writes, job.workload.trims];
         let of = |per: PerDirection<Option<u64>>| per.to_array().map(|rate| rate.and_then(NonZeroU64::new));
-        let (bytes, iops) = (of(job.rate_bytes), of(job.rate_iops));
+        let (bytes, iops) = (of(job.rate.bytes), of(job.rate.iops));
         let rates = [0, 1, 2].map(|direction: usize| {
             let rate = bytes[direction].map(Rate::Bytes).or(iops[direction].map(Rate::Iops));
             rate.filter(|_| used[direction])
         });
-        let gaps = (job.rate_process == RateProcess::Poisson).then_some(seed);
+        let gaps = (job.rate.process == RateProcess::Poisson).then_some(seed);
         rates.iter().any(Option::is_some).then(|| Pacer::new(rates, gaps, start_ns))
     }
 

@@ -94,9 +94,9 @@ impl Tracer {
                 job.loops
             )
         });
-        if job.rate_bytes.to_array().iter().chain(&job.rate_iops.to_array()).any(Option::is_some) {
+        if job.rate.bytes.to_array().iter().chain(&job.rate.iops.to_array()).any(Option::is_some) {
             self.say(lines, Topic::Rate, worker, || {
-                format!("bytes a second {:?}, I/Os a second {:?}", job.rate_bytes.to_array(), job.rate_iops.to_array())
+                format!("bytes a second {:?}, I/Os a second {:?}", job.rate.bytes.to_array(), job.rate.iops.to_array())
             });
         }
         if job.verify.method != VerifyMethod::None {

@@ -18,6 +18,23 @@ pub enum WriteHint {
     Extreme,
 }
 
+/// `fsync` and its kin: when written data is made durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Syncs {
+    /// `fsync`: after this many writes (0 = never).
+    pub every: u32,
+    /// `fdatasync`: after this many writes (0 = never).
+    pub data_every: u32,
+    /// `sync_file_range`.
+    pub range: RangeSync,
+    /// `end_syncfs`.
+    pub end_fs: bool,
+    /// `end_fsync`.
+    pub end: bool,
+    /// `fsync_on_close`.
+    pub on_close: bool,
+}
+
 /// `sync_file_range=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RangeSync {

@@ -17,9 +17,11 @@ pub use sim::*;
 pub use values::*;
 pub use zones::*;
 
-pub use crate::durable::{RangeSync, WriteHint};
+pub use crate::durable::{RangeSync, Syncs, WriteHint};
 pub use crate::memory::{FileLock, Memory, MemoryKind};
-pub use crate::pace::{LatencySearch, RateProcess, SteadyCriterion, SteadyMeasure, SteadyState, ThinkCount};
+pub use crate::pace::{
+    LatencySearch, RateProcess, Rates, SteadyCriterion, SteadyMeasure, SteadyState, ThinkCount, ThinkTime,
+};
 pub use crate::process::*;
 pub use crate::service::FileService;
 pub use crate::verify::{Verify, VerifyMethod, VerifyPolicy};
@@ -464,57 +466,25 @@ pub struct Job {
     pub unlink: bool,
     /// `lockfile`.
     pub file_lock: FileLock,
-    /// `fsync`: after this many writes (0 = never).
-    pub fsync_every: u32,
-    /// `fdatasync`: after this many writes (0 = never).
-    pub fdatasync_every: u32,
+    /// `fsync` and its kin.
+    pub syncs: Syncs,
     /// `file_append`: the job begins where the file ends.
     pub append: bool,
     /// `write_hint`.
     pub write_hint: WriteHint,
-    /// `sync_file_range`.
-    pub range_sync: RangeSync,
-    /// `end_syncfs`.
-    pub end_syncfs: bool,
-    /// `end_fsync`.
-    pub end_fsync: bool,
-    /// `fsync_on_close`.
-    pub fsync_on_close: bool,
 
     /// `norandommap`.
     pub no_random_map: bool,
     /// `randrepeat`, `randseed`.
     pub seed: Seed,
-    /// `rate`, bytes per second.
-    pub rate_bytes: PerDirection<Option<u64>>,
-    /// `rate_iops`.
-    pub rate_iops: PerDirection<Option<u64>>,
-    /// `rate_min`, bytes per second: below it the job fails.
-    pub rate_min_bytes: PerDirection<Option<u64>>,
-    /// `rate_iops_min`.
-    pub rate_min_iops: PerDirection<Option<u64>>,
-    /// `rate_cycle`, milliseconds: the window over which the lowest rates are judged.
-    pub rate_cycle_ms: u32,
-    /// `rate_process`.
-    pub rate_process: RateProcess,
-    /// `rate_ignore_thinktime`: what a pause cost is not caught up on.
-    pub rate_ignores_think: bool,
+    /// `rate` and its kin.
+    pub rate: Rates,
     /// `max_latency`, nanoseconds.
     pub max_latency_ns: PerDirection<Option<u64>>,
     /// `latency_target` and its kin.
     pub latency_search: LatencySearch,
-    /// `thinktime`, nanoseconds.
-    pub think_ns: u64,
-    /// `thinktime_spin`, nanoseconds.
-    pub think_spin_ns: u64,
-    /// `thinktime_blocks`; `u64::MAX` when `thinktime_iotime` alone says when to pause.
-    pub think_blocks: u64,
-    /// `thinktime_blocks_type`.
-    pub think_count: ThinkCount,
-    /// `thinktime_iotime`, nanoseconds: pause after so much time of I/O (0 = never).
-    pub think_io_ns: u64,
-    /// `thinkcycles`: cycles burned before each I/O but the first.
-    pub think_cycles: u32,
+    /// `thinktime` and its kin.
+    pub think: ThinkTime,
     /// Buffers.
     pub buffers: Buffers,
     /// Where they lie.

@@ -1,5 +1,7 @@
 //! What a job is held to in time: how I/Os arrive, limits of latency, when performance counts as steady.
 
+use crate::job::PerDirection;
+
 /// `rate_process`: how I/Os arrive under a rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RateProcess {
@@ -8,6 +10,63 @@ pub enum RateProcess {
     Linear,
     /// As a Poisson process: the gaps are exponential, their mean is that of the even spacing.
     Poisson,
+}
+
+/// `rate` and its kin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// `rate`, bytes per second.
+    pub bytes: PerDirection<Option<u64>>,
+    /// `rate_iops`.
+    pub iops: PerDirection<Option<u64>>,
+    /// `rate_min`, bytes per second: below it the job fails.
+    pub min_bytes: PerDirection<Option<u64>>,
+    /// `rate_iops_min`.
+    pub min_iops: PerDirection<Option<u64>>,
+    /// `rate_cycle`, milliseconds: the window over which the lowest rates are judged.
+    pub cycle_ms: u32,
+    /// `rate_process`.
+    pub process: RateProcess,
+    /// `rate_ignore_thinktime`: what a pause cost is not caught up on.
+    pub ignores_think: bool,
+}
+
+impl Default for Rates {
+    fn default() -> Self {
+        let none = PerDirection::all(None);
+        Rates {
+            bytes: none,
+            iops: none,
+            min_bytes: none,
+            min_iops: none,
+            cycle_ms: 1000,
+            process: RateProcess::Linear,
+            ignores_think: false,
+        }
+    }
+}
+
+/// `thinktime` and its kin: pauses between I/Os.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThinkTime {
+    /// `thinktime`, nanoseconds; 0 = no pauses.
+    pub pause_ns: u64,
+    /// `thinktime_spin`: so much of a pause is spent spinning, nanoseconds.
+    pub spin_ns: u64,
+    /// `thinktime_blocks`; `u64::MAX` when `thinktime_iotime` alone says when to pause.
+    pub blocks: u64,
+    /// `thinktime_blocks_type`.
+    pub count: ThinkCount,
+    /// `thinktime_iotime`, nanoseconds: pause after so much time of I/O (0 = never).
+    pub io_ns: u64,
+    /// `thinkcycles`: cycles burned before each I/O but the first.
+    pub cycles: u32,
+}
+
+impl Default for ThinkTime {
+    fn default() -> Self {
+        ThinkTime { pause_ns: 0, spin_ns: 0, blocks: 1, count: ThinkCount::Complete, io_ns: 0, cycles: 0 }
+    }
 }
 
 /// `thinktime_blocks_type`: which I/Os count towards the next pause.

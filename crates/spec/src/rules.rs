@@ -83,14 +83,14 @@ impl Rules<'_> {
     fn rates(&mut self) {
         let job = &self.built.draft.job;
         let any = |rates: PerDirection<Option<u64>>| rates.to_array().iter().any(Option::is_some);
-        let both = any(job.rate_bytes) && any(job.rate_iops);
-        let both_least = any(job.rate_min_bytes) && any(job.rate_min_iops);
+        let both = any(job.rate.bytes) && any(job.rate.iops);
+        let both_least = any(job.rate.min_bytes) && any(job.rate.min_iops);
         let above = |least: PerDirection<Option<u64>>, most: PerDirection<Option<u64>>| {
             let pairs = least.to_array().into_iter().zip(most.to_array());
             pairs.into_iter().any(|(least, most)| least.zip(most).is_some_and(|(least, most)| least > most))
         };
-        let bytes_above = above(job.rate_min_bytes, job.rate_bytes);
-        let iops_above = above(job.rate_min_iops, job.rate_iops);
+        let bytes_above = above(job.rate.min_bytes, job.rate.bytes);
+        let iops_above = above(job.rate.min_iops, job.rate.iops);
         if both || both_least {
             let names: &[&str] = if both { &["rate_iops", "rate"] } else { &["rate_iops_min", "rate_min"] };
             let help = "leave one of them out";
@@ -106,9 +106,9 @@ impl Rules<'_> {
 
     fn times(&mut self) {
         let job = &mut self.built.draft.job;
-        job.think_spin_ns = job.think_spin_ns.min(job.think_ns);
-        if job.think_io_ns > 0 && !self.built.spots.contains_key("thinktime_blocks") {
-            job.think_blocks = u64::MAX;
+        job.think.spin_ns = job.think.spin_ns.min(job.think.pause_ns);
+        if job.think.io_ns > 0 && !self.built.spots.contains_key("thinktime_blocks") {
+            job.think.blocks = u64::MAX;
         }
         if job.time_based && job.runtime_ns == 0 {
             job.time_based = false;

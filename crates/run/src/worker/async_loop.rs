@@ -82,7 +82,7 @@ impl BatchRules {
             Some(count) => count,
         };
         // As in fio: a job that thinks after so many completions sees them one by one, with a refill between.
-        let thinks = job.think_ns > 0 && job.think_blocks < u64::MAX && job.think_count == ThinkCount::Complete;
+        let thinks = job.think.pause_ns > 0 && job.think.blocks < u64::MAX && job.think.count == ThinkCount::Complete;
         let at_once = if thinks { 1 } else { depth };
         // A file has one hint at a time, so each write goes down under its own.
         let submit = if job.shape.placement.means == PlacementMeans::None { submit } else { 1 };

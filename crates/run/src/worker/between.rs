@@ -102,10 +102,10 @@ fn close_files<C: Clock>(core: &mut Core<'_, C>) -> Result<(), RunError> {
 /// The syncs of `end_fsync` and `fsync_on_close`: both come at the end of each pass, as in fio.
 fn sync_at_end<C: Clock>(core: &mut Core<'_, C>) -> Result<(), RunError> {
     let (job, plan, live) = (core.job, core.plan, core.live);
-    if job.end_syncfs && job.workload.writes {
+    if job.syncs.end_fs && job.workload.writes {
         durable::sync_file_systems(plan, &mut core.files)?;
     }
-    if !(job.end_fsync || job.fsync_on_close) || !job.workload.writes {
+    if !(job.syncs.end || job.syncs.on_close) || !job.workload.writes {
         return Ok(());
     }
     let state = live.state();

@@ -269,7 +269,7 @@ impl<C: Clock> Core<'_, C> {
         }
         if self.attends {
             self.thinking.owes_io = false;
-            self.thinking.since += u64::from(self.job.think_count == ThinkCount::Issue);
+            self.thinking.since += u64::from(self.job.think.count == ThinkCount::Issue);
         }
     }
 
@@ -363,7 +363,7 @@ impl<C: Clock> Core<'_, C> {
             }
         };
         if self.attends {
-            self.thinking.since += u64::from(self.job.think_count == ThinkCount::Complete);
+            self.thinking.since += u64::from(self.job.think.count == ThinkCount::Complete);
         }
         let Some(counters) = self.live.direction(direction) else { return Outcome::Done };
         counters.bytes.add(u64::from(slot.asked_len));

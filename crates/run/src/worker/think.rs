@@ -28,7 +28,7 @@ pub(super) struct Thinking {
 
 impl Thinking {
     pub(super) fn of(job: &Job) -> Self {
-        Thinking { since: 0, blocks: job.think_blocks.min(NEVER), owes_io: false, had_enough: false, burned_ios: 0 }
+        Thinking { since: 0, blocks: job.think.blocks.min(NEVER), owes_io: false, had_enough: false, burned_ios: 0 }
     }
 }
 
@@ -59,10 +59,11 @@ impl<C: Clock> Core<'_, C> {
         if let Some(verdict) = self.verdict {
             return Some(Interlude::Judge(verdict));
         }
-        if self.job.think_cycles > 0 {
+        if self.job.think.cycles > 0 {
             *now_ns = self.burn(*now_ns);
         }
-        let thinks = self.job.think_ns > 0 && self.thinking.since >= self.thinking.blocks && !self.thinking.owes_io;
+        let thinks =
+            self.job.think.pause_ns > 0 && self.thinking.since >= self.thinking.blocks && !self.thinking.owes_io;
         thinks.then(|| {
             self.begin_thinking();
             Interlude::Think
@@ -86,10 +87,10 @@ impl<C: Clock> Core<'_, C> {
     /// How many I/Os may be issued before the next think time.
     #[inline]
     pub(super) fn think_room(&self) -> usize {
-        if self.job.think_ns == 0 {
+        if self.job.think.pause_ns == 0 {
             return usize::MAX;
         }
-        match (self.thinking.blocks.saturating_sub(self.thinking.since), self.job.think_count) {
+        match (self.thinking.blocks.saturating_sub(self.thinking.since), self.job.think.count) {
             (0, _) => 1,
             (left, ThinkCount::Issue) => usize::try_from(left).unwrap_or(usize::MAX),
             (_, ThinkCount::Complete) => usize::MAX,
@@ -108,16 +109,16 @@ impl<C: Clock> Core<'_, C> {
     /// Waits out the think time.
     fn think(&mut self) {
         let now_ns = self.clock.now_ns();
-        let until_ns = now_ns.saturating_add(self.job.think_ns).min(self.timeline.end_ns());
-        let spin_until_ns = now_ns.saturating_add(self.job.think_spin_ns).min(until_ns);
-        if self.job.think_spin_ns > 0 && !self.plan.engine.caps.virtual_time {
+        let until_ns = now_ns.saturating_add(self.job.think.pause_ns).min(self.timeline.end_ns());
+        let spin_until_ns = now_ns.saturating_add(self.job.think.spin_ns).min(until_ns);
+        if self.job.think.spin_ns > 0 && !self.plan.engine.caps.virtual_time {
             while self.clock.now_ns() < spin_until_ns && !self.live.stop.load(Relaxed) {
                 std::hint::spin_loop();
             }
         }
         self.sleep_until(until_ns);
         let after_ns = self.clock.now_ns();
-        if let Some(pacer) = self.pacer.as_mut().filter(|_| self.job.rate_ignores_think) {
+        if let Some(pacer) = self.pacer.as_mut().filter(|_| self.job.rate.ignores_think) {
             pacer.postpone(after_ns.saturating_sub(now_ns));
         }
         self.thinking.owes_io = true;
@@ -144,7 +145,7 @@ impl<C: Clock> Core<'_, C> {
         if fresh == 0 || self.plan.engine.caps.virtual_time {
             return now_ns;
         }
-        for cycle in 0..fresh.saturating_mul(self.job.think_cycles.into()) {
+        for cycle in 0..fresh.saturating_mul(self.job.think.cycles.into()) {
             std::hint::black_box(cycle);
         }
         self.clock.now_ns()

@@ -28,7 +28,7 @@ impl Watch {
     /// A job that starts at `start_ns`, at most at this depth.
     pub(super) fn new(job: &Job, group: Option<Arc<Group>>, depth: u32, start_ns: u64) -> Self {
         let search = (job.latency_search.target_ns > 0).then(|| DepthSearch::new(job.latency_search, depth));
-        let think_io_ns = if job.think_ns > 0 { job.think_io_ns } else { 0 };
+        let think_io_ns = if job.think.pause_ns > 0 { job.think.io_ns } else { 0 };
         let mut watch = Watch {
             next_ns: u64::MAX,
             lowest: LowestRates::of(job),
@@ -127,9 +127,9 @@ struct LowestRates {
 
 impl LowestRates {
     fn of(job: &Job) -> Option<Self> {
-        let (bytes, ios) = (job.rate_min_bytes.to_array(), job.rate_min_iops.to_array());
+        let (bytes, ios) = (job.rate.min_bytes.to_array(), job.rate.min_iops.to_array());
         let any = bytes.iter().chain(&ios).any(Option::is_some);
-        let cycle_ns = u64::from(job.rate_cycle_ms) * 1_000_000;
+        let cycle_ns = u64::from(job.rate.cycle_ms) * 1_000_000;
         any.then_some(LowestRates { bytes, ios, cycle_ns, next_ns: u64::MAX, last: None })
     }
 

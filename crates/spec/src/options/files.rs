@@ -295,7 +295,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         latencies of its own. 0 is never.",
     )
     .default("0")
-    .access(int!(job.fsync_every)),
+    .access(int!(job.syncs.every)),
     row(
         "fdatasync",
         Kind::Int { min: 0, max: MAX32 },
@@ -304,7 +304,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         metadata only where needed to read the data.",
     )
     .default("0")
-    .access(int!(job.fdatasync_every)),
+    .access(int!(job.syncs.data_every)),
     row("write_barrier", Kind::Int { min: 0, max: MAX32 }, "mark every Nth write a barrier", "No engine acts on it.")
         .default("0")
         .status(Status::NoEffect("no engine acts on it, in fio neither")),
@@ -320,19 +320,19 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     .access((
         |d, v| {
             if let Value::Text(text) = v {
-                d.job.range_sync = RangeSync::from_text(&text)
+                d.job.syncs.range = RangeSync::from_text(&text)
             }
         },
-        |d| d.job.range_sync.text().map(Value::Text),
+        |d| d.job.syncs.range.text().map(Value::Text),
     )),
     row("end_fsync", Kind::Bool, "flush files at the job's end", "The time is the job's.")
         .default("0")
-        .access(flag!(job.end_fsync)),
+        .access(flag!(job.syncs.end)),
     row("fsync_on_close", Kind::Bool, "flush a file when it is closed", "As `end_fsync`, at each close.")
         .default("0")
-        .access(flag!(job.fsync_on_close)),
+        .access(flag!(job.syncs.on_close)),
     row("end_syncfs", Kind::Bool, "flush the file system at the job's end", "`syncfs`.")
         .linux_only()
         .default("0")
-        .access(flag!(job.end_syncfs)),
+        .access(flag!(job.syncs.end_fs)),
 ];

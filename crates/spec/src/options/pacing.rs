@@ -45,10 +45,10 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "Bytes per second, for reads, writes and trims. I/Os that came late are caught up on. In a mixed job each \
         direction keeps its own rate, whatever `rwmixread` says.",
     )
-    .access(three!(job.rate_bytes)),
+    .access(three!(job.rate.bytes)),
     row("rate_min", Kind::PerDirection { min: 0, max: u64::MAX }, "lowest bandwidth", RATE_MINIMUM)
         .alias(&["ratemin"])
-        .access(three!(job.rate_min_bytes)),
+        .access(three!(job.rate.min_bytes)),
     row(
         "rate_iops",
         Kind::PerDirection { min: 0, max: u32::MAX as u64 },
@@ -58,9 +58,9 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         apart: under a rate the result has `issue_lag_ns`, how late I/Os were issued, and `lat_intended_ns`, the \
         latency from the moment at which an I/O was due.",
     )
-    .access(three!(job.rate_iops)),
+    .access(three!(job.rate.iops)),
     row("rate_iops_min", Kind::PerDirection { min: 0, max: u32::MAX as u64 }, "lowest I/Os per second", RATE_MINIMUM)
-        .access(three!(job.rate_min_iops)),
+        .access(three!(job.rate.min_iops)),
     row(
         "rate_process",
         Kind::Choice(words!["linear": "evenly", "poisson": "by a Poisson process"]),
@@ -68,17 +68,17 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "Evenly spaced, or at random with the same mean: the gaps are exponential, and the seed repeats them.",
     )
     .default("linear")
-    .access(choice!(job.rate_process, "linear" => RateProcess::Linear, "poisson" => RateProcess::Poisson)),
+    .access(choice!(job.rate.process, "linear" => RateProcess::Linear, "poisson" => RateProcess::Poisson)),
     row("rate_cycle", Kind::Int { min: 1, max: MAX32 }, "window of rate_min", "Milliseconds.")
         .alias(&["ratecycle"])
         .default("1000")
-        .access(int!(job.rate_cycle_ms)),
+        .access(int!(job.rate.cycle_ms)),
     row("rate_ignore_thinktime", Kind::Bool, "pauses are no arrears", "What a pause cost is not caught up on.")
         .default("0")
-        .access(flag!(job.rate_ignores_think)),
+        .access(flag!(job.rate.ignores_think)),
     row("thinktime", Kind::Time(TimeUnit::Microseconds), "pause between I/Os", "After every `thinktime_blocks` I/Os.")
         .default("0s")
-        .access(plain!(Nanos, job.think_ns)),
+        .access(plain!(Nanos, job.think.pause_ns)),
     row(
         "thinktime_spin",
         Kind::Time(TimeUnit::Microseconds),
@@ -87,7 +87,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         busy for it, then sleeps for the rest.",
     )
     .default("0s")
-    .access(plain!(Nanos, job.think_spin_ns)),
+    .access(plain!(Nanos, job.think.spin_ns)),
     row(
         "thinkcycles",
         Kind::Int { min: 0, max: MAX32 },
@@ -95,16 +95,16 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "The CPU is kept busy for about so many cycles before the next I/O, whatever `thinktime` says.",
     )
     .default("0")
-    .access(int!(job.think_cycles)),
+    .access(int!(job.think.cycles)),
     row("thinktime_blocks", Kind::Int { min: 1, max: MAX32 }, "I/Os between pauses", "With `thinktime`.")
         .default("1")
         .access((
             |d, v| {
                 if let Value::Int(n) = v {
-                    d.job.think_blocks = n.unsigned_abs()
+                    d.job.think.blocks = n.unsigned_abs()
                 }
             },
-            |d| i64::try_from(d.job.think_blocks).ok().map(Value::Int),
+            |d| i64::try_from(d.job.think.blocks).ok().map(Value::Int),
         )),
     row(
         "thinktime_blocks_type",
@@ -113,7 +113,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "Those completed, or those issued.",
     )
     .default("complete")
-    .access(choice!(job.think_count, "complete" => ThinkCount::Complete, "issue" => ThinkCount::Issue)),
+    .access(choice!(job.think.count, "complete" => ThinkCount::Complete, "issue" => ThinkCount::Issue)),
     row(
         "thinktime_iotime",
         Kind::Time(TimeUnit::Seconds),
@@ -122,7 +122,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         after what comes first.",
     )
     .default("0s")
-    .access(plain!(Nanos, job.think_io_ns)),
+    .access(plain!(Nanos, job.think.io_ns)),
     row(
         "max_latency",
         Kind::PerDirectionTime(TimeUnit::Microseconds),

@@ -80,16 +80,16 @@ const CASES: &[(&str, &[&str], Check)] = &[
     ("direct", &["--direct=1"], |j| j.direct),
     ("buffered", &["--buffered=0"], |j| j.direct),
     ("sync", &["--sync=dsync"], |j| j.sync_flag == SyncFlag::DataSync),
-    ("fsync", &["--fsync=5"], |j| j.fsync_every == 5),
-    ("fdatasync", &["--fdatasync=6"], |j| j.fdatasync_every == 6),
+    ("fsync", &["--fsync=5"], |j| j.syncs.every == 5),
+    ("fdatasync", &["--fdatasync=6"], |j| j.syncs.data_every == 6),
     ("file_append", &["--file_append=1"], |j| j.append),
     ("write_hint", &["--write_hint=long"], |j| j.write_hint == WriteHint::Long),
     ("sync_file_range", &["--sync_file_range=wait_before,write:8"], |j| {
-        j.range_sync == RangeSync { wait_before: true, write: true, wait_after: false, every: 8 }
+        j.syncs.range == RangeSync { wait_before: true, write: true, wait_after: false, every: 8 }
     }),
-    ("end_syncfs", &["--end_syncfs=1"], |j| j.end_syncfs),
-    ("end_fsync", &["--end_fsync=1"], |j| j.end_fsync),
-    ("fsync_on_close", &["--fsync_on_close=1"], |j| j.fsync_on_close),
+    ("end_syncfs", &["--end_syncfs=1"], |j| j.syncs.end_fs),
+    ("end_fsync", &["--end_fsync=1"], |j| j.syncs.end),
+    ("fsync_on_close", &["--fsync_on_close=1"], |j| j.syncs.on_close),
     ("rw", &["--rw=randrw:8"], |j| {
         j.workload == Workload { reads: true, writes: true, trims: false, random: true, modifier: Some(8) }
     }),
@@ -148,21 +148,21 @@ const CASES: &[(&str, &[&str], Check)] = &[
     ("runtime", &["--runtime=90"], |j| j.runtime_ns == 90_000_000_000),
     ("time_based", &["--time_based", "--runtime=1"], |j| j.time_based),
     ("ramp_time", &["--ramp_time=300ms"], |j| j.ramp_ns == 300_000_000),
-    ("rate", &["--rate=1m,,2m"], |j| j.rate_bytes.to_array() == [Some(1 << 20), None, Some(2 << 20)]),
-    ("rate_iops", &["--rate_iops=10,20"], |j| j.rate_iops.to_array() == [Some(10), Some(20), Some(20)]),
-    ("thinktime", &["--thinktime=10"], |j| j.think_ns == 10_000),
-    ("thinktime_spin", &["--thinktime=10", "--thinktime_spin=4"], |j| j.think_spin_ns == 4_000),
-    ("thinktime_blocks", &["--thinktime_blocks=3"], |j| j.think_blocks == 3),
-    ("thinktime_blocks_type", &["--thinktime_blocks_type=issue"], |j| j.think_count == ThinkCount::Issue),
+    ("rate", &["--rate=1m,,2m"], |j| j.rate.bytes.to_array() == [Some(1 << 20), None, Some(2 << 20)]),
+    ("rate_iops", &["--rate_iops=10,20"], |j| j.rate.iops.to_array() == [Some(10), Some(20), Some(20)]),
+    ("thinktime", &["--thinktime=10"], |j| j.think.pause_ns == 10_000),
+    ("thinktime_spin", &["--thinktime=10", "--thinktime_spin=4"], |j| j.think.spin_ns == 4_000),
+    ("thinktime_blocks", &["--thinktime_blocks=3"], |j| j.think.blocks == 3),
+    ("thinktime_blocks_type", &["--thinktime_blocks_type=issue"], |j| j.think.count == ThinkCount::Issue),
     ("thinktime_iotime", &["--thinktime=10", "--thinktime_iotime=2"], |j| {
-        j.think_io_ns == 2_000_000_000 && j.think_blocks == u64::MAX
+        j.think.io_ns == 2_000_000_000 && j.think.blocks == u64::MAX
     }),
-    ("thinkcycles", &["--thinkcycles=1000"], |j| j.think_cycles == 1000),
-    ("rate_min", &["--rate_min=1m"], |j| j.rate_min_bytes == PerDirection::all(Some(1 << 20))),
-    ("rate_iops_min", &["--rate_iops_min=7,,8"], |j| j.rate_min_iops.to_array() == [Some(7), None, Some(8)]),
-    ("rate_cycle", &["--rate_cycle=250"], |j| j.rate_cycle_ms == 250),
-    ("rate_process", &["--rate_process=poisson"], |j| j.rate_process == RateProcess::Poisson),
-    ("rate_ignore_thinktime", &["--rate_ignore_thinktime=1"], |j| j.rate_ignores_think),
+    ("thinkcycles", &["--thinkcycles=1000"], |j| j.think.cycles == 1000),
+    ("rate_min", &["--rate_min=1m"], |j| j.rate.min_bytes == PerDirection::all(Some(1 << 20))),
+    ("rate_iops_min", &["--rate_iops_min=7,,8"], |j| j.rate.min_iops.to_array() == [Some(7), None, Some(8)]),
+    ("rate_cycle", &["--rate_cycle=250"], |j| j.rate.cycle_ms == 250),
+    ("rate_process", &["--rate_process=poisson"], |j| j.rate.process == RateProcess::Poisson),
+    ("rate_ignore_thinktime", &["--rate_ignore_thinktime=1"], |j| j.rate.ignores_think),
     ("max_latency", &["--max_latency=1ms,0,5"], |j| {
         j.max_latency_ns.to_array() == [Some(1_000_000), None, Some(5_000)]
     }),
@@ -367,6 +367,6 @@ fn the_command_lines_of_every_tutorial_are_understood() {
     let args: Vec<&str> = line.split_whitespace().collect();
     let jobs = crate::world::World::default().jobs(&args);
     let j = &jobs[0];
-    assert_eq!(j.rate_iops, PerDirection::all(Some(1280)));
+    assert_eq!(j.rate.iops, PerDirection::all(Some(1280)));
     assert!(j.no_random_map && j.buffers.refill && j.time_based && j.reporting.group);
 }

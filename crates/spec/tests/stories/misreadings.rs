@@ -73,7 +73,7 @@ const CASES: &[Case] = &[
     Case { text: "runtime=10min", what: runtime_us, plain: 600_000_000, fio: Some(10) },
     Case { text: "runtime=1.5s", what: runtime_us, plain: 1_500_000, fio: Some(1_000_000) },
     Case { text: "runtime = 10ms", what: runtime_us, plain: 10_000, fio: Some(10_000_000) },
-    Case { text: "rate=10MB/s", what: |j| j.rate_bytes.read.unwrap_or(0) as i64, plain: 10 << 20, fio: Some(10 << 20) },
+    Case { text: "rate=10MB/s", what: |j| j.rate.bytes.read.unwrap_or(0) as i64, plain: 10 << 20, fio: Some(10 << 20) },
     Case { text: "iodepth=3%", what: |j| i64::from(j.depth), plain: 3, fio: None },
     Case { text: "number_ios=100%", what: |j| j.number_ios.unwrap_or(0) as i64, plain: 100, fio: Some(-1) },
     Case { text: "rw=rw\nrwmixread=30%", what: |j| i64::from(j.mix_read_percent), plain: 30, fio: Some(100) },

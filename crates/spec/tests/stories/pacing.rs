@@ -12,14 +12,14 @@ fn a_lowest_rate_is_below_the_highest_and_of_one_kind() {
         ["rate_iops_min exceeds the rate that the job is held to"]
     );
     assert_eq!(job_errors(&["--rate_min=1m", "--rate_iops_min=10"]), ["rate and rate_iops are mutually exclusive"]);
-    assert!(job(&["--rate=10m", "--rate_min=10m"]).rate_min_bytes.read.is_some());
+    assert!(job(&["--rate=10m", "--rate_min=10m"]).rate.min_bytes.read.is_some());
 }
 
 #[test]
 fn io_time_alone_decides_when_to_pause_unless_blocks_are_given_too() {
-    assert_eq!(job(&["--thinktime=1s", "--thinktime_iotime=9"]).think_blocks, u64::MAX);
+    assert_eq!(job(&["--thinktime=1s", "--thinktime_iotime=9"]).think.blocks, u64::MAX);
     let both = job(&["--thinktime=1s", "--thinktime_iotime=9", "--thinktime_blocks=5"]);
-    assert_eq!((both.think_blocks, both.think_io_ns), (5, 9_000_000_000));
+    assert_eq!((both.think.blocks, both.think.io_ns), (5, 9_000_000_000));
 }
 
 #[test]

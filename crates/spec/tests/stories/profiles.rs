@@ -30,7 +30,7 @@ fn act_reads_and_writes_each_device_at_its_load() {
     let args = [&["--profile=act", "--device-names=x,y", "--test-duration=1h"][..], &own].concat();
     let jobs = World::default().jobs(&args);
     let seen: Vec<_> =
-        jobs.iter().map(|job| (job.name.as_str(), job.clones, job.rate_iops.read, job.block_size.read)).collect();
+        jobs.iter().map(|job| (job.name.as_str(), job.clones, job.rate.iops.read, job.block_size.read)).collect();
     let device = |read, write| [(read, 2, Some(3000), 4096), (write, 1, Some(188), 65536)];
     assert_eq!(seen, [device("act-read-x", "act-write-x"), device("act-read-y", "act-write-y")].concat());
     assert!(jobs.iter().all(|job| job.runtime_ns == 3_600_000_000_000 && job.time_based && job.reporting.group));

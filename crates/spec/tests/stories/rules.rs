@@ -56,7 +56,7 @@ fn a_seed_is_stronger_than_repetition() {
 
 #[test]
 fn spinning_is_part_of_the_pause() {
-    assert_eq!(job(&["--thinktime=3", "--thinktime_spin=9"]).think_spin_ns, 3_000);
+    assert_eq!(job(&["--thinktime=3", "--thinktime_spin=9"]).think.spin_ns, 3_000);
 }
 
 #[test]

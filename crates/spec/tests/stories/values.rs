@@ -81,8 +81,8 @@ fn times_have_units_and_a_default_that_the_option_chooses() {
             assert_eq!(job(&[&format!("--runtime={text}")]).runtime_ns, ns, "{text}");
         }
     }
-    assert_eq!(job(&["--thinktime=10"]).think_ns, 10_000, "think times are microseconds");
-    assert_eq!(job(&["--thinktime=10s"]).think_ns, 10_000_000_000);
+    assert_eq!(job(&["--thinktime=10"]).think.pause_ns, 10_000, "think times are microseconds");
+    assert_eq!(job(&["--thinktime=10s"]).think.pause_ns, 10_000_000_000);
 }
 
 #[test]
@@ -128,8 +128,8 @@ fn lists_per_direction_fill_up_as_fio_fills_them() {
 #[test]
 fn a_rate_of_zero_is_no_rate() {
     let both = job(&["--rate=0", "--rate_iops=5"]);
-    assert!(both.rate_bytes.to_array().iter().all(Option::is_none));
-    assert_eq!(both.rate_iops.read, Some(5));
+    assert!(both.rate.bytes.to_array().iter().all(Option::is_none));
+    assert_eq!(both.rate.iops.read, Some(5));
 }
 
 #[test]

@@ -63,19 +63,7 @@ fn functions(content: &str) -> Vec<Function> {
     let begins = lines.iter().enumerate().filter_map(|(index, line)| Some((index, function_name(line)?)));
     begins
         .filter_map(|(start, name)| Some(Function { name, start: start + 1, lines: body_length(&lines[start..])? }))
-        .filter(|function| !is_one_value(&lines[function.start..]))
         .collect()
-}
-
-/// Whether a body is one struct written out, a line for each field: a flat table too.
-fn is_one_value(body: &[&str]) -> bool {
-    let Some(name) = body.first().and_then(|line| line.strip_suffix(" {")) else { return false };
-    let indentation = name.len() - name.trim_start().len();
-    let ends = |line: &&str| line.trim_start() == "}" && line.len() == indentation + 1;
-    let end = body.iter().position(ends);
-    name.trim_start().starts_with(|c: char| c.is_ascii_uppercase())
-        && name.trim_start().chars().all(char::is_alphanumeric)
-        && end.and_then(|end| body.get(end + 1)).is_some_and(|line| line.trim_start() == "}")
 }
 
 /// The name if a function begins on this line.
