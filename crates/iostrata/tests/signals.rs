@@ -237,6 +237,31 @@ fn a_layout_that_is_interrupted_leaves_no_half_of_a_file() {
 }
 
 #[test]
+fn a_layout_of_many_small_files_that_is_interrupted_leaves_whole_ones() {
+    const FILES: usize = 20_000;
+    let words = "--name=t --rw=read --bs=4k --nrfiles=20000 --size=80000k --create_only=1 --save=s.json --output=o.txt";
+    let words: Vec<String> = words.split(' ').map(Into::into).collect();
+    let life = measure_life(place(1), "small", &words);
+    let partly = AtomicUsize::new(0);
+    side_by_side(place(1), "small", 6, |index, folder| {
+        let begin = Instant::now();
+        let beside = start(&words, folder.path());
+        std::thread::sleep(life.mul_f64((index as f64 + 0.5) / 6.0).saturating_sub(begin.elapsed()));
+        beside.signal(Signal::INT);
+        let ended = beside.end_within(PROMISE).unwrap_or_else(|_| panic!("still there after {PROMISE:?}"));
+        let sizes = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap());
+        let sizes = sizes.filter(|entry| entry.file_name().to_string_lossy().starts_with("t.0."));
+        let sizes: Vec<u64> = sizes.map(|entry| entry.metadata().unwrap().len()).collect();
+        assert!(sizes.iter().all(|&bytes| bytes == 4096), "a file that is not whole");
+        if sizes.len() < FILES {
+            assert_eq!(ended.code(), Some(128), "{}", ended.stderr);
+            partly.fetch_add(usize::from(!sizes.is_empty()), Relaxed);
+        }
+    });
+    assert!(partly.into_inner() > 0, "no signal came while files were made");
+}
+
+#[test]
 fn termination_and_hang_up_do_the_same() {
     for signal in [Signal::TERM, Signal::HUP] {
         for (number, engine) in ENGINES.iter().enumerate() {

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use iostrata_device::{Guard, OpenHow, SyncKind};
@@ -22,6 +22,13 @@ use crate::plan::{FilePlan, WorkerPlan};
 const CHUNK_BYTES: u64 = 1 << 20;
 /// Threads that fill one file once its blocks are allocated.
 const FILL_THREADS: u64 = 4;
+/// Threads that make files, where these are small: each waits for the medium in its file's `fsync` most of the time, and
+/// those that wait together share one commit of the file system's journal.
+const MAKING_THREADS: usize = 16;
+/// Files of a job above this size on average are made one after another: the medium is busy with one.
+const SMALL_FILE_BYTES: u64 = CHUNK_BYTES;
+/// Files that each of these threads has to make at least.
+const FILES_PER_THREAD: usize = 16;
 /// Chunks of each thread that may be on their way to the medium, where the file is synced in the end. An `fsync` cannot
 /// be ended by a signal: it must never have much to do.
 const UNSYNCED_CHUNKS: usize = 8;
@@ -57,6 +64,10 @@ fn layout_need(plan: &WorkerPlan, stop: &AtomicBool) -> LayoutNeed {
     for (index, planned) in plan.files.iter().enumerate() {
         if stop.load(Relaxed) {
             break;
+        }
+        // Nothing before its jobs makes a file shorter: to look again at a million files takes seconds.
+        if planned.there_bytes >= planned.file_bytes && planned.kind.is_some() {
+            continue;
         }
         let existing = file::facts_at(&planned.path).ok();
         if existing.as_ref().is_some_and(|facts| facts.kind != Kind::Regular) {
@@ -213,8 +224,45 @@ fn lay_out(
     so_far.bytes_in_all.store(need.fill_bytes, Relaxed);
     let folder = missing_folder(plan, &need).map(|folder| folder.display().to_string());
     say(Made::Begins { worker, files, total_bytes, folder });
+    let small = need.total_bytes / files as u64 <= SMALL_FILE_BYTES;
+    let threads = if small { (files / FILES_PER_THREAD).clamp(1, MAKING_THREADS) } else { 1 };
+    let shared = &Files { plan, need: &need, guard, so_far, stop, next: AtomicUsize::new(0) };
+    std::thread::scope(|scope| {
+        let start = |_| std::thread::Builder::new().name("layout".into()).spawn_scoped(scope, || make_files(shared));
+        // Where no more threads can be had, those that there are make all of the files.
+        let helpers: Vec<_> = (1..threads).map_while(|number| start(number).ok()).collect();
+        let mut result = make_files(shared);
+        for helper in helpers {
+            result = result.and(helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        result
+    })
+}
+
+/// The files that a worker's layout makes, as its threads share them.
+struct Files<'a> {
+    plan: &'a WorkerPlan,
+    need: &'a LayoutNeed,
+    guard: &'a Guard,
+    so_far: &'a LiveLaid,
+    stop: &'a AtomicBool,
+    /// Position of the next.
+    next: AtomicUsize,
+}
+
+/// Makes one file after another, until none is left or one cannot be made.
+fn make_files(shared: &Files<'_>) -> Result<(), RunError> {
+    let made = make_each(shared);
+    if made.is_err() {
+        shared.next.store(usize::MAX / 2, Relaxed);
+    }
+    made
+}
+
+fn make_each(shared: &Files<'_>) -> Result<(), RunError> {
+    let &Files { plan, need, guard, so_far, stop, .. } = shared;
     let mut folder = None;
-    for &wanted in &need.files {
+    while let Some(&wanted) = need.files.get(shared.next.fetch_add(1, Relaxed)) {
         let planned = &plan.files[wanted.index as usize];
         if stop.load(Relaxed) {
             break;

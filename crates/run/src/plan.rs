@@ -31,6 +31,8 @@ pub struct FilePlan {
     pub file_bytes: u64,
     /// What it is; `None` if it does not exist yet or the engine has no files.
     pub kind: Option<Kind>,
+    /// Bytes that it has now, before any layout.
+    pub there_bytes: u64,
 }
 
 /// One worker: one clone of one job.

@@ -36,6 +36,8 @@ pub(crate) struct MadeFiles(HashMap<PathBuf, u64>);
 struct Present {
     kind: Option<Kind>,
     bytes: u64,
+    /// Of these, what is there now.
+    there_bytes: u64,
 }
 
 impl MadeFiles {
@@ -60,9 +62,14 @@ impl MadeFiles {
                 libc::EISDIR,
                 format!("{} is a directory: name a file in it, or give directory={0}", path.display()),
             )),
-            Ok(facts) => Ok(Present { kind: Some(facts.kind), bytes: facts.size_bytes.max(made_bytes.unwrap_or(0)) }),
+            Ok(facts) => Ok(Present {
+                kind: Some(facts.kind),
+                bytes: facts.size_bytes.max(made_bytes.unwrap_or(0)),
+                there_bytes: facts.size_bytes,
+            }),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Ok(Present { kind: made_bytes.map(|_| Kind::Regular), bytes: made_bytes.unwrap_or(0) })
+                let kind = made_bytes.map(|_| Kind::Regular);
+                Ok(Present { kind, bytes: made_bytes.unwrap_or(0), there_bytes: 0 })
             }
             Err(error) => Err(RunError::system(job, Some(path), "stat", &error)),
         }
@@ -223,7 +230,8 @@ fn region(wanted: &Wanted<'_>, path: PathBuf, present: Present, file_size: Optio
         if matches!(job.size, Some(Size::Percent(_))) && length > align { length - length % align } else { length };
     let (start, length) = if zoned { round_to_zones(job, zone_bytes, start, length)? } else { (start, length) };
     let file_bytes = file_size.unwrap_or_else(|| start.saturating_add(length));
-    Ok(FilePlan { path, region_start: start, region_bytes: length, file_bytes, kind: present.kind })
+    let Present { kind, there_bytes, .. } = present;
+    Ok(FilePlan { path, region_start: start, region_bytes: length, file_bytes, kind, there_bytes })
 }
 
 fn nothing_to_do(job: &Job, path: &Path, present: Present, asked_bytes: Option<u64>, start: u64) -> RunError {

@@ -84,13 +84,11 @@ fn growing(workers: &[Arc<WorkerPlan>]) -> Vec<Growing<'_>> {
     for worker in workers.iter().filter(|worker| worker.fault.is_none() && !worker.engine.caps.diskless) {
         let mut left_bytes = if ends_together { 0 } else { sure_to_write(worker) };
         for file in worker.files.iter().filter(|_| !worker.job.fill_device) {
-            // What does not exist need not be looked for again: there may be a million of them.
-            let present = file.kind.and_then(|_| facts_at(&file.path).ok());
-            if present.as_ref().is_some_and(|facts| facts.kind != Kind::Regular) {
+            // What the plan saw is enough: to look again at a million files takes seconds.
+            if !matches!(file.kind, None | Some(Kind::Regular)) {
                 continue;
             }
-            let present_bytes = present.map_or(0, |facts| facts.size_bytes);
-            let grown_bytes = file.file_bytes.saturating_sub(present_bytes);
+            let grown_bytes = file.file_bytes.saturating_sub(file.there_bytes);
             let written_bytes = left_bytes.min(file.region_bytes);
             left_bytes -= written_bytes;
             if grown_bytes == 0 {
@@ -98,7 +96,7 @@ fn growing(workers: &[Arc<WorkerPlan>]) -> Vec<Growing<'_>> {
             }
             let laid_out = needs_data(&worker.job, worker.engine) && !worker.job.create_on_open;
             // What is written below the old end needs no new room.
-            let overwritten_bytes = present_bytes.saturating_sub(file.region_start);
+            let overwritten_bytes = file.there_bytes.saturating_sub(file.region_start);
             let sure_bytes = if laid_out { grown_bytes } else { written_bytes.saturating_sub(overwritten_bytes) };
             let folder = file.path.parent().filter(|folder| !folder.as_os_str().is_empty());
             let place = *places.entry(&file.path).or_insert(all.len());

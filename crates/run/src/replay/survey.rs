@@ -143,10 +143,11 @@ impl Survey {
         job.open_files = None;
         let file = |path: &PathBuf| {
             let facts = if engine.caps.diskless { None } else { facts_at(path).ok() };
+            let there_bytes = facts.as_ref().map_or(0, |facts| facts.size_bytes);
             let kind = facts.map(|facts| facts.kind);
             // Real files are as large as they are.
             let file_bytes = if engine.caps.diskless { self.found.end_bytes } else { 0 };
-            FilePlan { path: path.clone(), region_start: 0, region_bytes: 0, file_bytes, kind }
+            FilePlan { path: path.clone(), region_start: 0, region_bytes: 0, file_bytes, kind, there_bytes }
         };
         let regions = Regions { files: self.files.iter().map(file).collect(), io_bytes: self.found.bytes };
         Replayer { job: Arc::new(job), regions, replay: self.plan.clone() }
