@@ -6,7 +6,7 @@
 //! blocks below each is above 1.95/√n. χ² with f degrees of freedom: by Wilson and Hilferty its cube root is nearly
 //! normal, and lies above the 3.09 standard deviations that the normal law passes one time in a thousand.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufRead, BufReader};
 
 use iostrata_testkit::{Folder, iostrata, run};
@@ -266,4 +266,61 @@ fn as_many_ios_jump_as_are_to_be_random() {
         let z = (follows - all * chance) / (all * chance * (1.0 - chance)).sqrt();
         assert!(z.abs() < RARE, "{percent}%: {z:.2}");
     }
+}
+
+/// The block numbers of each file of a job with clones, by file, in the order in which the job went to them.
+fn orders(blocks: u64, words: &str) -> BTreeMap<String, Vec<u64>> {
+    let folder = Folder::new("laws-orders");
+    let sizes = format!("--filesize={} --size={}", blocks * BLOCK, 2 * blocks * BLOCK);
+    let base = "--name=j --ioengine=sim --sim_sigma=0 --rw=randread --bs=4k --nrfiles=2 --numjobs=3 --write_iolog=log \
+                --output=/dev/null";
+    let all: Vec<&str> = [base, &sizes, words].into_iter().flat_map(str::split_whitespace).collect();
+    let output = run(iostrata(), &all, folder.path());
+    assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
+    let mut orders: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for line in std::fs::read_to_string(folder.path().join("log")).expect("a log").lines() {
+        // Time, file, "read", offset, bytes.
+        let fields: Vec<&str> = line.split(' ').collect();
+        if let [_, file, "read", offset, bytes] = fields[..] {
+            let (offset, bytes): (u64, u64) = (offset.parse().unwrap(), bytes.parse().unwrap());
+            orders
+                .entry(file.to_owned())
+                .or_default()
+                .extend((offset..offset + bytes).step_by(4096).map(|at| at / BLOCK));
+        }
+    }
+    orders
+}
+
+#[test]
+fn clones_and_files_have_orders_of_their_own_and_each_block_once_a_pass() {
+    let around = (1..=13).step_by(3).flat_map(|k| [(1u64 << k) - 1, 1 << k, (1 << k) + 1]);
+    // How often two orders have the same block in the same place: once on average, whatever their length (Montmort).
+    let (mut agreements, mut pairs) = (0, 0);
+    for blocks in [1, 2, 3, 5, 7, 100, 101, 4093, 10_007].into_iter().chain(around) {
+        for words in ["--loops=2", "--loops=2 --randseed=9", "--loops=2 --bssplit=4k/50:8k/50"] {
+            let orders: Vec<Vec<u64>> = orders(blocks, words).into_values().collect();
+            assert_eq!(orders.len(), 6, "{blocks} blocks, {words}: three clones, two files");
+            for order in &orders {
+                let [mut first, second] = [0, blocks as usize].map(|at| order[at..at + blocks as usize].to_vec());
+                assert_eq!(order.len() as u64, 2 * blocks, "{blocks} blocks, {words}");
+                assert!(
+                    words.contains("bssplit") || first == second,
+                    "{blocks} blocks, {words}: loops repeat the order"
+                );
+                first.sort_unstable();
+                assert!(first.into_iter().eq(0..blocks), "{blocks} blocks, {words}: each once");
+            }
+            let one_size = !words.contains("bssplit") && blocks > 1;
+            for (number, one) in orders.iter().enumerate().filter(|_| one_size) {
+                for other in &orders[number + 1..] {
+                    agreements += one.iter().zip(other).take(blocks as usize).filter(|(a, b)| a == b).count();
+                    pairs += 1;
+                }
+            }
+        }
+    }
+    // The number of agreements has the variance 1 too.
+    let z = (agreements as f64 - f64::from(pairs)) / f64::from(pairs).sqrt();
+    assert!(z.abs() < RARE, "{agreements} agreements of {pairs} pairs of orders: {z:.2}");
 }

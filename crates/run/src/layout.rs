@@ -22,8 +22,8 @@ use crate::plan::{FilePlan, WorkerPlan};
 const CHUNK_BYTES: u64 = 1 << 20;
 /// Threads that fill one file once its blocks are allocated.
 const FILL_THREADS: u64 = 4;
-/// Threads that make files, where these are small: each waits for the medium in its file's `fsync` most of the time, and
-/// those that wait together share one commit of the file system's journal.
+/// Threads that make files, where these are small: each waits for the medium in its file's `fsync` most of the time,
+/// and those that wait together share one commit of the file system's journal.
 const MAKING_THREADS: usize = 16;
 /// Files of a job above this size on average are made one after another: the medium is busy with one.
 const SMALL_FILE_BYTES: u64 = CHUNK_BYTES;
