@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 
 use iostrata_testkit::lines::{AMOUNTS, Check, FILES, JOBS, Line, TIMED};
-use iostrata_testkit::strace::{Step, Story, Trace, Transfer, trace};
+use iostrata_testkit::strace::{Step, Story, Trace, Transfer, by_file, trace};
 use iostrata_testkit::{Folder, Loop, alone, fio, iostrata, is_root, run, some_at_once, which};
 
 /// Both under strace, each in a fresh folder.
@@ -52,20 +52,15 @@ fn steps(line: &Line, story: &Story) -> Vec<Step> {
 
 /// What differs between two traces of a line.
 fn differences(line: &Line, fio: &Trace, ours: &Trace) -> Vec<String> {
-    let mut found = Vec::new();
-    let names = |trace: &Trace| trace.files.keys().cloned().collect::<Vec<_>>();
-    if names(fio) != names(ours) {
-        found.push(format!("files {:?} for fio's {:?}", names(ours), names(fio)));
-    }
-    for (name, story) in &fio.files {
-        let Some(own) = ours.files.get(name) else { continue };
+    by_file(fio, ours, |story, own| {
+        let mut found = Vec::new();
         let (theirs, own_steps) = (steps(line, story), steps(line, own));
         if theirs != own_steps {
-            found.push(format!("{name}:\n      fio  {theirs:?}\n      ours {own_steps:?}"));
+            found.push(format!("\n      fio  {theirs:?}\n      ours {own_steps:?}"));
         }
-        found.extend(coverage(line, story, own).map(|text| format!("{name}: {text}")));
-    }
-    found
+        found.extend(coverage(line, story, own));
+        found
+    })
 }
 
 /// A run of known extent must move what fio moved: sequential in the same order; a random one that covers all, the same

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use iostrata_testkit::lines_oracle::{DRAWN, FILES, Order, PLACES, WAYS, Watched};
-use iostrata_testkit::strace::{Step, Story, Trace, Transfer, trace};
+use iostrata_testkit::strace::{Step, Story, Trace, Transfer, by_file, trace};
 use iostrata_testkit::{Folder, Loop, alone, fio, iostrata, is_root, some_at_once, which};
 
 fn watch(program: &Path, job: &Watched) -> Trace {
@@ -80,15 +80,7 @@ fn story_differs(job: &Watched, fio: &Story, ours: &Story) -> Vec<String> {
 }
 
 fn differ(job: &Watched, fio: &Trace, ours: &Trace) -> Vec<String> {
-    let mut found = Vec::new();
-    let names = |trace: &Trace| trace.files.keys().cloned().collect::<Vec<_>>();
-    if names(fio) != names(ours) {
-        found.push(format!("files {:?} for fio's {:?}", names(ours), names(fio)));
-    }
-    for (name, story) in &fio.files {
-        let Some(own) = ours.files.get(name) else { continue };
-        found.extend(story_differs(job, story, own).into_iter().map(|text| format!("{name}: {text}")));
-    }
+    let mut found = by_file(fio, ours, |story, own| story_differs(job, story, own));
     if job.order == Order::Same && fio.turns != ours.turns {
         found.push(format!("files take turns\n      fio  {:?}\n      ours {:?}", fio.turns, ours.turns));
     }

@@ -32,6 +32,7 @@ pub const LEFT_ALONE: &[Line] = &[
 pub const AT_ONCE: &[(&str, bool)] = &[
     ("--memcpytest=none", false),
     ("--crctest=none", false),
+    ("--cpuclock-test", true),
     ("--idle-prof=calibrate", true),
     ("--inflate-log=no-such-file", true),
     ("--debug=help", false),

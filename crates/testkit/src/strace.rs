@@ -56,6 +56,19 @@ pub struct Trace {
     pub left: i64,
 }
 
+/// What differs between two traces: which files there are, and what `differ` tells of each that both have.
+pub fn by_file(fio: &Trace, ours: &Trace, differ: impl Fn(&Story, &Story) -> Vec<String>) -> Vec<String> {
+    let names = |trace: &Trace| trace.files.keys().cloned().collect::<Vec<_>>();
+    let other_names = names(fio) != names(ours);
+    let mut found: Vec<String> =
+        other_names.then(|| format!("files {:?} for fio's {:?}", names(ours), names(fio))).into_iter().collect();
+    for (name, story) in &fio.files {
+        let own = ours.files.get(name);
+        found.extend(own.into_iter().flat_map(|own| differ(story, own)).map(|text| format!("{name}: {text}")));
+    }
+    found
+}
+
 /// Runs a program under strace in a folder; the calls on files below it and on `device` are told.
 pub fn trace(program: &Path, words: &[&str], folder: &Path, device: Option<&str>) -> Trace {
     let log = folder.with_extension("strace");

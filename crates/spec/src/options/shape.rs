@@ -181,7 +181,12 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         after a colon.",
     )
     .default("random")
-    .access(plain!(Distribution, job.shape.distribution)),
+    .access(plain!(Distribution, job.shape.distribution))
+    .status(Status::Differs(
+        "`normal:D` has a standard deviation of D percent of the region, as the manual says; that of fio 3.33 hardly \
+        depends on D: drawn as often as there are blocks it meets 29% of them for D = 5 and 34% for D = 50, where the \
+        law has 22% and 63%",
+    )),
     row(
         "random_sequence_stride",
         Kind::Bool,
