@@ -47,6 +47,10 @@ impl Run<'_> {
                 result.error = libc::ETIMEDOUT;
                 result.error_text = Some(format!("job {}: {}", plan.job.name, self.left_behind(plan, live)));
             }
+            if end != End::Running {
+                // Nor does one that never began need any more time.
+                result.eta_s = Some(0);
+            }
             workers.push(result);
             notes.extend(own.into_iter().filter(|note| said.insert(note.clone())));
         }

@@ -177,28 +177,40 @@ fn run<C: Clock>(birth: &Birth, clock: &C) -> Ending {
     ending
 }
 
-fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<(), RunError> {
+/// What a worker has made before it waits for its start.
+struct Ready {
+    instance: Instance,
+    /// What the engine took of the depth asked.
+    depth: u32,
+    arena: Arc<SlotArena>,
+    files: OpenFiles,
+    buffers: BufferMaker,
+    verifier: Option<Box<Verifier>>,
+    placement: Option<Box<Placement>>,
+    zones: Option<Box<Zoning>>,
+    replay: Option<Replay>,
+    recording: Option<Recording>,
+    streams: Streams,
+}
+
+fn set_up<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<Ready, RunError> {
     let (plan, live) = (&birth.plan, &*birth.live);
     let job = &*plan.job;
-    live.set_state(State::SettingUp);
-    let _placed = place::place_thread(plan)?;
-    hooks::before(plan, live, &birth.aux_folder)?;
     let (mut instance, config) = make_engine(birth)?;
     let recording = Recording::begin(plan, birth.logs.as_ref(), clock.now_ns());
     let mut replay = Replay::for_worker(plan)?;
-    let mut open_files = first_files(birth, replay.as_mut())?;
-    durable::check_atomic(plan, &open_files)?;
-    open_files.pre_read(plan, &live.stop)?;
-    ending.files_at_once = open_files.in_parts().then(|| open_files.len());
+    let mut files = first_files(birth, replay.as_mut())?;
+    durable::check_atomic(plan, &files)?;
+    files.pre_read(plan, &live.stop)?;
+    ending.files_at_once = files.in_parts().then(|| files.len());
     let synchronous = matches!(instance, Instance::Sync(_));
     let asked_depth = if synchronous { 1 } else { job.depth };
     let arena = memory::make_arena(plan, asked_depth)?;
-    let granted =
-        attach(&mut instance, &open_files, &arena, asked_depth).map_err(|error| engine_fault(plan, &error))?;
+    let granted = attach(&mut instance, &files, &arena, asked_depth).map_err(|error| engine_fault(plan, &error))?;
     ending.engine_used = granted.used;
     ending.notes = granted.notes;
     ending.depth_granted = granted.depth;
-    live.open_files.store(open_files.len() as u32, Relaxed);
+    live.open_files.store(files.len() as u32, Relaxed);
     let streams = Streams::new(plan.seed, u64::from(plan.thread_number));
     let mut buffers = BufferMaker::new(&job.buffers, &buffer_facts(plan, &streams));
     for slot in 0..arena.slots() {
@@ -207,12 +219,23 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     let verifier = Verifier::for_worker(plan, arena.slots(), streams.buffers, &birth.aux_folder)?;
     drop(config);
     let placement = Placement::for_worker(plan, streams.think)?;
-    let zones = Zoning::of(plan, &birth.zones, |file| open_files.duplicate(file))?;
+    let zones = Zoning::of(plan, &birth.zones, |file| files.duplicate(file))?;
+    let depth = granted.depth;
+    Ok(Ready { instance, depth, arena, files, buffers, verifier, placement, zones, replay, recording, streams })
+}
+
+fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<(), RunError> {
+    let (plan, live) = (&birth.plan, &*birth.live);
+    let job = &*plan.job;
+    live.set_state(State::SettingUp);
+    let _placed = place::place_thread(plan)?;
+    hooks::before(plan, live, &birth.aux_folder)?;
+    let ready = set_up(birth, clock, ending)?;
     live.set_state(State::Ready);
     if !birth.place.wait(&live.stop) {
         return Ok(());
     }
-    delay_start(plan, clock, live, &streams);
+    delay_start(plan, clock, live, &ready.streams);
 
     let start_ns = clock.now_ns();
     let timeline = Timeline::new(job, birth.group.as_ref(), start_ns);
@@ -225,10 +248,37 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
     if !ramps {
         live.measure_start_ns.store(start_ns, Relaxed);
     }
-    let log = recorder(birth);
-    let lives = Lives::of(plan);
-    let keys = birth.doors.keys_for(plan);
-    let mut core = Core {
+    let depth = ready.depth;
+    let (mut core, instance) = begin(birth, clock, ready, timeline, start_ns);
+    core.record_open(start_ns);
+    if !ramps {
+        core.begin_log(start_ns);
+        core.watch.measuring_begins(live, start_ns);
+    }
+    core.timeline.watch_at(core.watch.next_ns());
+    if core.verifier.is_some() && plan.shares_blocks {
+        core.notes.push(SHARED_BLOCKS.into());
+    }
+    let result = passes(birth, &mut core, instance, depth, ending);
+    wind_up(&mut core, ending, start_ns, &birth.aux_folder);
+    result?;
+    put_away(&mut core)
+}
+
+/// What the loops work with, and the engine that they drive.
+fn begin<'a, C: Clock>(
+    birth: &'a Birth,
+    clock: &'a C,
+    ready: Ready,
+    timeline: Timeline,
+    start_ns: u64,
+) -> (Core<'a, C>, Instance) {
+    let (plan, live) = (&birth.plan, &*birth.live);
+    let job = &*plan.job;
+    let Ready { instance, depth, arena, files, buffers, verifier, placement, zones, replay, recording, streams } =
+        ready;
+    let (log, lives, keys) = (recorder(birth), Lives::of(plan), birth.doors.keys_for(plan));
+    let core = Core {
         plan,
         job,
         clock,
@@ -243,10 +293,10 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
         keys,
         at_door: None,
         arena,
-        files: open_files,
+        files,
         flow: birth.flow.as_ref(),
         timeline,
-        watch: Watch::new(job, birth.group.clone(), granted.depth, start_ns),
+        watch: Watch::new(job, birth.group.clone(), depth, start_ns),
         most_ns: most_ns(job),
         verdict: None,
         takes_down: log.is_some() || lives.is_some() || job.syncs.range.every > 0,
@@ -262,19 +312,7 @@ fn run_job<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<()
         range_sync: RangeSpan::new(job.syncs.range),
         placement,
     };
-    core.record_open(start_ns);
-    if !ramps {
-        core.begin_log(start_ns);
-        core.watch.measuring_begins(live, start_ns);
-    }
-    core.timeline.watch_at(core.watch.next_ns());
-    if core.verifier.is_some() && plan.shares_blocks {
-        core.notes.push(SHARED_BLOCKS.into());
-    }
-    let result = passes(birth, &mut core, instance, granted.depth, ending);
-    wind_up(&mut core, ending, start_ns, &birth.aux_folder);
-    result?;
-    put_away(&mut core)
+    (core, instance)
 }
 
 fn recorder(birth: &Birth) -> Option<Recorder> {
