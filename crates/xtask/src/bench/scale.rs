@@ -99,11 +99,12 @@ fn cost(time: &Path, tool: &Tool, line: &str, folder: &Path) -> Result<Cost> {
     std::fs::create_dir_all(folder)?;
     let told = folder.with_extension("time");
     let mut command = Command::new(time);
-    command.args(["-f", "%e %U %S %M", "-o"]).arg(&told).arg(&tool.program).args(line.split_whitespace());
+    command.args(["-f", "%e %U %S %M", "-o"]).arg(&told).arg(&tool.program);
     if tool.name == "fio" {
-        // Its memory for files does not grow by itself.
+        // Its memory for files does not grow by itself, and is made when the first job is read.
         command.arg("--alloc-size=2000000");
     }
+    command.args(line.split_whitespace());
     command.arg(format!("--output={}", folder.with_extension("txt").display())).current_dir(folder);
     match process::logged(&mut command, &folder.with_extension("log"), LIMIT)? {
         Ended::Exited(status) if status.success() => {}
