@@ -103,3 +103,12 @@ fn the_disk_tells_its_zones_and_its_limits() {
     assert!(limit.contains("disk takes 2 open zones"), "{limit}");
     assert!(error("large", "--bs=128k").contains("blocks of 131072 bytes do not fit into zones of 65536"));
 }
+
+#[test]
+fn more_zones_than_memory_is_meant_for_are_refused() {
+    let output =
+        command("many", "--name=j --zonesize=512 --sim_zone_size=512 --bs=512 --rw=randwrite --size=99999999z");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("99999999 zones of 512 bytes") && said.contains("larger zonesize="), "{said}");
+}

@@ -253,7 +253,8 @@ fn open_device(
     Ok(Box::new(Model {
         zone_bytes,
         capacity_bytes: if capacity == 0 { zone_bytes } else { capacity },
-        file_bytes: file.file_bytes.max(there),
+        // What lies behind so many zones is none of them.
+        file_bytes: file.file_bytes.max(there).min(plan::MOST_MODEL_ZONES.saturating_mul(zone_bytes)),
     }))
 }
 

@@ -13,6 +13,9 @@ use super::ZoneTables;
 use crate::error::RunError;
 use crate::plan::{FilePlan, WorkerPlan};
 
+/// Zones of a model: each takes some memory. The largest zoned disks have some hundred thousand.
+pub(super) const MOST_MODEL_ZONES: u64 = 4 << 20;
+
 /// What a zoned block device tells of itself; `None` for anything else.
 pub(crate) fn device_facts(engine: &EngineSpec, path: &Path) -> Option<ZonedFacts> {
     if engine.caps.diskless {
@@ -88,6 +91,14 @@ pub(crate) fn round_to_zones(job: &Job, zone_bytes: u64, start: u64, length: u64
     let end = start.saturating_add(length) / zone_bytes * zone_bytes;
     if end <= first {
         let text = format!("there is no whole zone of {zone_bytes} bytes in the {length} bytes from offset {start} on");
+        return Err(RunError::job(job, text));
+    }
+    if end / zone_bytes > MOST_MODEL_ZONES {
+        let text = format!(
+            "{} zones of {zone_bytes} bytes are more than the {MOST_MODEL_ZONES} that are kept in memory: give a larger \
+             zonesize= or a smaller size=",
+            end / zone_bytes
+        );
         return Err(RunError::job(job, text));
     }
     Ok((first, end - first))
