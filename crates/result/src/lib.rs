@@ -1,7 +1,8 @@
 //! `RunResult`: the one versioned document that everything later reads.
 //!
 //! [`model`] holds the raw integers of a run, [`mod@derive`] is the one place that computes numbers from them,
-//! [`document`] reads and writes the document. [`series`] is what logs over time are made of; they are not in it.
+//! [`document`] reads and writes the document. [`timeline`] is the part that tells what was done over time. [`series`] is
+//! what logs over time are made of; they are not in it.
 #![deny(missing_docs)]
 
 pub mod derive;
@@ -10,6 +11,8 @@ pub mod model;
 pub mod series;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod timeline;
 
 pub use document::{DocumentError, from_json, schema, to_json};
 pub use model::*;
+pub use timeline::{JobTimeline, PointDirection, Timeline, TimelinePoint};

@@ -29,6 +29,7 @@ pub fn run(workers: Vec<WorkerResult>) -> RunResult {
         workers,
         disks: Vec::new(),
         cpu_idleness: None,
+        timeline: None,
         notes: Vec::new(),
         end: End::Finished,
     }

@@ -32,6 +32,7 @@ use crate::plan::Plan;
 use crate::progress::{Progress, Rates};
 use crate::recorder::LogSender;
 use crate::remarks::remarks;
+use crate::sampler::Sampler;
 use crate::settings::Settings;
 use crate::stage::{Order, Waves};
 use crate::trace::Tracer;
@@ -181,6 +182,7 @@ struct Run<'a> {
     context: Context,
     time: Time,
     disks: Disks,
+    sampler: Sampler,
     start_ns: u64,
     start_unix_ms: i64,
     signal: Option<i32>,
@@ -216,6 +218,7 @@ impl<'a> Run<'a> {
             guard: Arc::clone(&context.guard),
             time,
             disks: Disks::none(start_ns),
+            sampler: Sampler::new(plan, start_ns),
             start_ns,
             start_unix_ms: unix_ms(),
             signal: None,
@@ -282,6 +285,7 @@ impl<'a> Run<'a> {
             return false;
         }
         self.disks = Disks::watch(plan, monotonic_ns());
+        self.sampler = Sampler::new(plan, monotonic_ns());
         true
     }
 
@@ -327,6 +331,7 @@ impl<'a> Run<'a> {
             self.say(&members, sink);
             tell(self.tracer.states(plan, &self.lives), sink);
             self.attend(sink);
+            self.sampler.look(plan, &self.lives, monotonic_ns());
             if !self.must_end() {
                 self.begin_wave(&mut waves, &roll);
             }
@@ -443,6 +448,7 @@ impl<'a> Run<'a> {
             .saturating_add(look_ns)
             .min(self.next_progress_ns)
             .min(self.attendance.next_ns())
+            .min(self.sampler.next_ns())
             .min(overdue_ns.max(now_ns + LOOK_NS))
     }
 

@@ -30,6 +30,7 @@ mod regions;
 mod remarks;
 mod replay;
 mod room;
+mod sampler;
 mod settings;
 mod stage;
 mod trace;

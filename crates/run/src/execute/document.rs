@@ -17,12 +17,12 @@ use crate::worker::Time;
 
 impl Run<'_> {
     /// The document of what is known now.
-    pub(super) fn result(&self) -> RunResult {
+    pub(super) fn result(&mut self) -> RunResult {
         self.result_as(self.signal.map_or(End::Finished, End::Signal))
     }
 
     /// The same, of a run that ended so, or goes on.
-    pub(super) fn result_as(&self, end: End) -> RunResult {
+    pub(super) fn result_as(&mut self, end: End) -> RunResult {
         let real = !self.plan.virtual_time;
         let end_ns =
             if real { monotonic_ns() } else { self.lives.iter().map(|l| l.end_ns.load(Relaxed)).max().unwrap_or(0) };
@@ -64,6 +64,7 @@ impl Run<'_> {
             global_options: self.context.global_options.clone(),
             workers,
             disks: if real { self.disks.used(end_ns) } else { Vec::new() },
+            timeline: self.sampler.timeline(self.plan, &self.lives, end_ns),
             cpu_idleness: self.idle.as_ref().and_then(IdleWatch::read),
             notes,
             end,

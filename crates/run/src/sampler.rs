@@ -1,0 +1,154 @@
+//! What the jobs do over time: from time to time the coordinator looks at what their workers count. The workers know
+//! nothing of it.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use iostrata_result::{JobTimeline, PointDirection, Timeline, TimelinePoint};
+use iostrata_stats::{HistogramBins, LiveLatency};
+
+use crate::live::{Live, LiveDirection};
+use crate::plan::Plan;
+
+/// The first windows, nanoseconds.
+const FIRST_WINDOW_NS: u64 = 100_000_000;
+/// With so many windows they are joined in pairs: a page is not wide enough for more.
+const MOST_POINTS: usize = 600;
+/// Above so many workers, to copy all their histograms would take a good part of a window.
+const MOST_WITH_LATENCY: usize = 128;
+
+/// Looks at the workers of a run in real time.
+pub(crate) struct Sampler {
+    timeline: Timeline,
+    jobs: Vec<Sampled>,
+    with_latency: bool,
+    start_ns: u64,
+    next_ns: u64,
+}
+
+/// One job, and what its workers had counted at the last look.
+struct Sampled {
+    workers: Range<usize>,
+    /// Its place in the timeline; `None` before it has begun.
+    place: Option<usize>,
+    last_ns: u64,
+    last: [Option<PointDirection>; 3],
+    over: bool,
+}
+
+impl Sampler {
+    /// Of a run that begins now.
+    pub(crate) fn new(plan: &Plan, now_ns: u64) -> Sampler {
+        let mut jobs: Vec<Sampled> = Vec::new();
+        for (number, worker) in plan.workers.iter().enumerate() {
+            match jobs.last_mut() {
+                Some(job) if worker.clone > 0 => job.workers.end = number + 1,
+                _ => jobs.push(Sampled::new(number)),
+            }
+        }
+        Sampler {
+            timeline: Timeline { window_ns: FIRST_WINDOW_NS, jobs: Vec::new() },
+            jobs,
+            with_latency: plan.workers.len() <= MOST_WITH_LATENCY,
+            start_ns: now_ns,
+            // Virtual time is not the coordinator's.
+            next_ns: if plan.virtual_time { u64::MAX } else { now_ns.saturating_add(FIRST_WINDOW_NS) },
+        }
+    }
+
+    /// When the next look is due.
+    pub(crate) fn next_ns(&self) -> u64 {
+        self.next_ns
+    }
+
+    /// Looks, if it is time to.
+    pub(crate) fn look(&mut self, plan: &Plan, lives: &[Arc<Live>], now_ns: u64) {
+        if now_ns < self.next_ns {
+            return;
+        }
+        self.sample(plan, lives, now_ns);
+        if self.timeline.longest() > MOST_POINTS {
+            self.timeline.halve();
+        }
+        self.next_ns = now_ns.saturating_add(self.timeline.window_ns);
+    }
+
+    /// The timeline up to now; `None` in virtual time.
+    pub(crate) fn timeline(&mut self, plan: &Plan, lives: &[Arc<Live>], now_ns: u64) -> Option<Timeline> {
+        if self.next_ns == u64::MAX {
+            return None;
+        }
+        self.sample(plan, lives, now_ns);
+        Some(self.timeline.clone())
+    }
+
+    fn sample(&mut self, plan: &Plan, lives: &[Arc<Live>], now_ns: u64) {
+        for job in self.jobs.iter_mut().filter(|job| !job.over) {
+            let lives = &lives[job.workers.clone()];
+            let Some(point) = job.point(lives, self.with_latency, now_ns) else { continue };
+            let first = &plan.workers[job.workers.start];
+            let place = *job.place.get_or_insert_with(|| {
+                let name = first.job.name.clone();
+                self.timeline.jobs.push(JobTimeline { index: first.job_index, job: name, points: Vec::new() });
+                self.timeline.jobs.len() - 1
+            });
+            let since_start = |ns: u64| ns.saturating_sub(self.start_ns);
+            let (start_ns, end_ns) = (since_start(point.start_ns), since_start(point.end_ns));
+            self.timeline.jobs[place].points.push(TimelinePoint { start_ns, end_ns, ..point });
+        }
+    }
+}
+
+impl Sampled {
+    fn new(first: usize) -> Sampled {
+        Sampled { workers: first..first + 1, place: None, last_ns: 0, last: [const { None }; 3], over: false }
+    }
+
+    /// What was done since the last look; `None` while nobody does anything that counts.
+    fn point(&mut self, lives: &[Arc<Live>], with_latency: bool, now_ns: u64) -> Option<TimelinePoint> {
+        let measured = || lives.iter().filter(|live| live.measure_start_ns.load(Relaxed) > 0);
+        let begun_ns = measured().map(|live| live.measure_start_ns.load(Relaxed)).min()?;
+        // Who is over was done before this look: the ends are read before the counts.
+        let ends_ns: Vec<u64> = lives.iter().map(|live| live.end_ns.load(Relaxed)).collect();
+        self.over = lives.iter().zip(&ends_ns).all(|(live, &end_ns)| end_ns > 0 || live.has_ended());
+        let end_ns = if self.over { ends_ns.iter().copied().max().unwrap_or(now_ns) } else { now_ns };
+        let mut counted: [Option<PointDirection>; 3] = [const { None }; 3];
+        for live in measured() {
+            live.lock.read(|| copy(live, with_latency)).into_iter().zip(&mut counted).for_each(|(own, sum)| {
+                if let Some(own) = own {
+                    sum.get_or_insert_default().merge(&own);
+                }
+            });
+        }
+        let start_ns = self.last_ns.max(begun_ns);
+        let [read, write, trim] = std::array::from_fn(|index| {
+            let now = counted[index].as_ref()?;
+            Some(since(now, self.last[index].as_ref()))
+        });
+        self.last = counted;
+        self.last_ns = end_ns;
+        let point = TimelinePoint { start_ns, end_ns, read, write, trim };
+        // Two looks at one moment, or one after the end, leave no window.
+        (end_ns > start_ns).then_some(point)
+    }
+}
+
+fn copy(live: &Live, with_latency: bool) -> [Option<PointDirection>; 3] {
+    let bins = |latency: &LiveLatency| latency.bins.as_ref().filter(|_| with_latency).map(|bins| bins.snapshot());
+    let one = |direction: &LiveDirection| PointDirection {
+        ios: direction.ios.get(),
+        bytes: direction.bytes.get(),
+        latency: bins(&direction.clat).or_else(|| bins(&direction.lat)).unwrap_or_else(HistogramBins::default),
+    };
+    live.directions().each_ref().map(|direction| direction.as_ref().map(one))
+}
+
+fn since(now: &PointDirection, last: Option<&PointDirection>) -> PointDirection {
+    let Some(last) = last else { return now.clone() };
+    PointDirection {
+        ios: now.ios.saturating_sub(last.ios),
+        bytes: now.bytes.saturating_sub(last.bytes),
+        latency: now.latency.since(&last.latency),
+    }
+}
