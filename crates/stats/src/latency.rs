@@ -11,6 +11,10 @@ pub struct LatencySummary {
     pub moments: Moments,
     /// Bins; empty when no histogram was kept.
     pub bins: HistogramBins,
+    /// Percentiles that another program told without its bins: which one, in millionths of a percent, and nanoseconds.
+    /// Merging drops them: those of parts say nothing of the whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<(u64, u64)>,
 }
 
 impl LatencySummary {
@@ -18,11 +22,16 @@ impl LatencySummary {
     pub fn of(values_ns: impl IntoIterator<Item = u64>) -> Self {
         let mut moments = Moments::default();
         let bins = HistogramBins::of(values_ns.into_iter().inspect(|&value| moments.add(value)));
-        Self { moments, bins }
+        Self { moments, bins, told: Vec::new() }
     }
 
     /// Takes in all of `other`.
     pub fn merge(&mut self, other: &Self) {
+        match (self.moments.count, other.moments.count) {
+            (_, 0) => {}
+            (0, _) => self.told.clone_from(&other.told),
+            _ => self.told.clear(),
+        }
         self.moments.merge(&other.moments);
         self.bins.merge(&other.bins);
     }
@@ -63,6 +72,6 @@ impl LiveLatency {
     /// A copy. Its parts belong together only inside [`SeqLock::read`](crate::SeqLock::read).
     pub fn snapshot(&self) -> LatencySummary {
         let bins = self.bins.as_ref().map(LiveHistogram::snapshot).unwrap_or_default();
-        LatencySummary { moments: self.moments.snapshot(), bins }
+        LatencySummary { moments: self.moments.snapshot(), bins, told: Vec::new() }
     }
 }

@@ -26,8 +26,15 @@ impl Latency {
     /// With the percentiles of `list`, if they are wanted.
     pub(super) fn new(summary: LatencySummary, list: Option<&[f64]>) -> Self {
         let max = (summary.moments.count > 0).then_some(summary.moments.max);
-        let list = list.filter(|_| !summary.bins.is_empty());
+        let list = list.filter(|_| !summary.bins.is_empty() || !summary.told.is_empty());
         let percentiles = list.map(|list| {
+            if summary.bins.is_empty() {
+                return summary
+                    .told
+                    .iter()
+                    .map(|&(millionths, ns)| Percentile { p: millionths as f64 / 1e6, ns })
+                    .collect();
+            }
             let value = |&p: &f64| summary.bins.percentile(p, max).map(|ns| Percentile { p, ns });
             list.iter().filter_map(value).collect()
         });
