@@ -1,6 +1,7 @@
 //! The `iostrata` program: joins the crates, one file per subcommand.
 
 mod bandwidth;
+mod beside;
 mod commands;
 mod logs;
 mod output;
@@ -18,6 +19,7 @@ type Subcommand = (&'static str, fn(&[OsString]) -> ExitCode);
 const SUBCOMMANDS: &[Subcommand] = &[
     ("run", |arguments| commands::run::run(arguments, false)),
     ("quick", commands::quick::run),
+    ("report", commands::report::run),
     ("generate", commands::generate::run),
 ];
 

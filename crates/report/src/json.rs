@@ -124,6 +124,12 @@ impl Display for Object {
     }
 }
 
+impl Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_value(f, self, 0)
+    }
+}
+
 fn write_value(f: &mut fmt::Formatter<'_>, value: &Value, depth: usize) -> fmt::Result {
     match value {
         Value::Bool(truth) => write!(f, "{truth}"),

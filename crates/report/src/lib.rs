@@ -4,9 +4,11 @@
 
 #![deny(missing_docs)]
 
+pub mod csv;
 mod date;
 pub mod eta;
 pub mod fio_json;
+pub mod html;
 mod json;
 pub mod logs;
 pub mod number;

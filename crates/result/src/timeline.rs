@@ -80,7 +80,7 @@ impl TimelinePoint {
     }
 
     /// This window and the next as one.
-    fn joined(mut self, next: &TimelinePoint) -> TimelinePoint {
+    pub fn joined(mut self, next: &TimelinePoint) -> TimelinePoint {
         self.end_ns = next.end_ns;
         let pairs = [(&mut self.read, &next.read), (&mut self.write, &next.write), (&mut self.trim, &next.trim)];
         for (own, other) in pairs {

@@ -95,7 +95,14 @@ impl Sampler {
             });
             let since_start = |ns: u64| ns.saturating_sub(self.start_ns);
             let (start_ns, end_ns) = (since_start(point.start_ns), since_start(point.end_ns));
-            self.timeline.jobs[place].points.push(TimelinePoint { start_ns, end_ns, ..point });
+            let point = TimelinePoint { start_ns, end_ns, ..point };
+            let points = &mut self.timeline.jobs[place].points;
+            // The rest of a job, if it is short, has no rate that means anything.
+            let rest = job.over && point.length_ns() < self.timeline.window_ns / 2;
+            match points.pop() {
+                Some(last) if rest => points.push(last.joined(&point)),
+                last => points.extend(last.into_iter().chain([point])),
+            }
         }
     }
 }

@@ -105,6 +105,10 @@ pub struct ToolOptions {
     pub terse_version: u32,
     /// `--save` (ours): where the RunResult goes.
     pub save: Option<PathBuf>,
+    /// `--html` (ours): where the page goes.
+    pub html: Option<PathBuf>,
+    /// `--csv` (ours): where the table of jobs goes.
+    pub csv: Option<PathBuf>,
     /// `--eta`.
     pub eta: Eta,
     /// `--eta-interval`, nanoseconds.

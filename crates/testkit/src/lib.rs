@@ -18,6 +18,7 @@ pub mod lines_time;
 pub mod lines_verify;
 pub mod lines_zones;
 pub mod pairs;
+pub mod python;
 pub mod strace;
 
 use std::io::Read;
@@ -250,6 +251,11 @@ impl Folder {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.0
+    }
+
+    /// What a file in it holds.
+    pub fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
     /// Puts a file of random bytes into it, and the folders above it.

@@ -37,6 +37,9 @@ const PACKAGES: &[Package] = &[
     Package { name: "squashfs-tools", why: "squashfs to recognise" },
     Package { name: "erofs-utils", why: "EROFS to recognise" },
     Package { name: "genisoimage", why: "ISO 9660 to recognise" },
+    Package { name: "chromium", why: "the page in a real browser" },
+    Package { name: "prometheus", why: "promtool, and a real scrape of the metrics" },
+    Package { name: "python3-venv", why: "programs that read fio's reports, from their registry" },
 ];
 
 /// Brings what is missing, as root on Debian; else says what is missing and how to bring it.

@@ -2,5 +2,6 @@
 
 pub(crate) mod generate;
 pub(crate) mod quick;
+pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod service;

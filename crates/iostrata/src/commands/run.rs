@@ -25,6 +25,7 @@ use iostrata_spec::{
 };
 
 use crate::bandwidth::BandwidthLog;
+use crate::beside::Beside;
 use crate::commands::service::serve;
 use crate::logs::LogWriter;
 use crate::output::{Destination, complain, print};
@@ -160,10 +161,10 @@ fn run_jobs(
         ));
     }
     let destination = tool.output.clone().map_or(Destination::Stdout, Destination::File);
-    let save = tool.save.clone().map(Destination::File);
-    save.as_ref().map_or(Ok(()), Destination::check)?;
+    let beside = Beside::of(tool);
+    beside.check()?;
     // Without a standard output there is still the file of --save.
-    if destination != Destination::Stdout || save.is_none() {
+    if destination != Destination::Stdout || beside.is_empty() {
         destination.check()?;
     }
     let render = RenderOptions { as_fio, ..RenderOptions::default() };
@@ -174,7 +175,7 @@ fn run_jobs(
             refused.errors.iter().for_each(|error| complain(&format!("{}: {error}\n", program(as_fio))));
             let untouched = Guard::admit(&[], &[], false).map_err(|_| anyhow!("{refused}"))?;
             let result = refuse(&refused, context(arguments, invocation, untouched, signals, false));
-            return tell_refusal(&result, tool, &destination, save.as_ref(), &render).map(|()| 1);
+            return tell_refusal(&result, tool, &destination, &beside, &render).map(|()| 1);
         }
     };
 
@@ -207,7 +208,7 @@ fn run_jobs(
     let Some(result) = watch.result.take() else { bail!("the run ended without a result; please report it") };
     let done = total_bytes(&result);
     let logged = logged.and(watch.bandwidth.take().map_or(Ok(()), |log| log.finish(done)));
-    let saved = save.map_or(Ok(()), |save| save.write(&iostrata_result::to_json(&result)));
+    let saved = beside.write(&result);
     if !(normal && destination == Destination::Stdout) {
         // The normal text has these lines itself.
         let errors = result.workers.iter().filter_map(|worker| text::error_line(worker, &render));
@@ -259,10 +260,10 @@ fn tell_refusal(
     result: &RunResult,
     tool: &ToolOptions,
     destination: &Destination,
-    save: Option<&Destination>,
+    beside: &Beside,
     render: &RenderOptions,
 ) -> anyhow::Result<()> {
-    let saved = save.map_or(Ok(()), |save| save.write(&iostrata_result::to_json(result)));
+    let saved = beside.write(result);
     let document = document(result, tool, None, render);
     let written = if document.is_empty() { Ok(()) } else { destination.write(&document) };
     written.and(saved)

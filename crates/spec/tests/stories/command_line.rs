@@ -97,6 +97,8 @@ fn options_of_the_tool_are_understood() {
         "--output=out.txt",
         "--output-format=json,normal",
         "--save=r.json",
+        "--html=p.html",
+        "--csv=t.csv",
         "--eta=always",
         "--eta-interval=500ms",
         "--eta-newline=2",
@@ -110,6 +112,7 @@ fn options_of_the_tool_are_understood() {
     let tool = World::default().env("IOSTRATA_ALLOW_DESTROY", "c, d").run(&args).unwrap().tool;
     assert_eq!(tool.output, Some(PathBuf::from("out.txt")));
     assert_eq!(tool.save, Some(PathBuf::from("r.json")));
+    assert_eq!((tool.html, tool.csv), (Some(PathBuf::from("p.html")), Some(PathBuf::from("t.csv"))));
     assert_eq!(tool.formats, [OutputFormat::Json, OutputFormat::Normal]);
     assert_eq!(tool.eta, Eta::Always);
     assert_eq!((tool.eta_interval_ns, tool.eta_newline_ns, tool.grace_ns), (500_000_000, 2_000_000_000, 5_000_000_000));
