@@ -114,7 +114,8 @@ fn with_checker(page: &Path, checker: &Path, folder: &Folder, scripts: bool) -> 
     let page = without_scripts(&text);
     let own = if scripts { &text[page.len()..] } else { "" };
     let run = "axe.run().then((found) => { const told = document.createElement('template'); told.id = 'axe'; \
-               told.setAttribute('data-found', JSON.stringify(found.violations.map((v) => ({ id: v.id, impact: v.impact, \
+               told.setAttribute('data-found', JSON.stringify(found.violations.map((v) => ({ id: v.id, \
+               impact: v.impact, \
                nodes: v.nodes.map((n) => n.html).slice(0, 3) })))); document.documentElement.append(told); });";
     let checked =
         format!("{page}{own}<script>{checker}</script><script>addEventListener('load', () => {{ {run} }});</script>");

@@ -45,8 +45,8 @@ fn counted(document: &Value, job: u64, direction: &str) -> [u64; 3] {
 #[test]
 fn the_windows_of_each_job_add_up_to_what_it_did() {
     for words in [
-        "--name=a --ioengine=null --rw=randrw --bs=4k --size=10g --runtime=1 --time_based --numjobs=3 --name=b --stonewall \
-         --ioengine=null --rw=trim --bs=64k --size=640k",
+        "--name=a --ioengine=null --rw=randrw --bs=4k --size=10g --runtime=1 --time_based --numjobs=3 --name=b \
+         --stonewall --ioengine=null --rw=trim --bs=64k --size=640k",
         "--name=a --ioengine=null --rw=write --bs=4k --size=10g --runtime=1 --ramp_time=300ms --time_based --iodepth=8",
         "--name=a --ioengine=null --rw=read --bs=4k --size=4k",
     ] {

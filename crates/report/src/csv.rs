@@ -3,9 +3,9 @@
 use iostrata_result::derive::{self, Direction, Latency, Report};
 use iostrata_result::{PointDirection, RunResult, TimelinePoint};
 
-const SUMMARY: &str = "job,group,jobs,direction,error,ios,bytes,short_ios,failed_ios,runtime_ms,bandwidth_bytes_per_s,iops,\
-                       slat_mean_ns,clat_mean_ns,lat_min_ns,lat_mean_ns,lat_stddev_ns,lat_max_ns,p50_ns,p95_ns,p99_ns,\
-                       p99.9_ns,user_cpu_percent,system_cpu_percent\r\n";
+const SUMMARY: &str = "job,group,jobs,direction,error,ios,bytes,short_ios,failed_ios,runtime_ms,bandwidth_bytes_per_s,\
+                       iops,slat_mean_ns,clat_mean_ns,lat_min_ns,lat_mean_ns,lat_stddev_ns,lat_max_ns,p50_ns,p95_ns,\
+                       p99_ns,p99.9_ns,user_cpu_percent,system_cpu_percent\r\n";
 const TIMELINE: &str = "job,start_ns,end_ns,direction,ios,bytes,iops,bandwidth_bytes_per_s,p50_ns,p99_ns,p99.9_ns\r\n";
 
 /// A row for each job and direction.

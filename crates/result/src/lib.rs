@@ -1,8 +1,8 @@
 //! `RunResult`: the one versioned document that everything later reads.
 //!
 //! [`model`] holds the raw integers of a run, [`mod@derive`] is the one place that computes numbers from them,
-//! [`document`] reads and writes the document, [`import`](mod@import) reads fio's. [`timeline`] is the part that tells what was done over time. [`series`] is
-//! what logs over time are made of; they are not in it.
+//! [`document`] reads and writes the document, [`import`](mod@import) reads fio's. [`timeline`] is the part that tells
+//! what was done over time. [`series`] is what logs over time are made of; they are not in it.
 #![deny(missing_docs)]
 
 pub mod derive;

@@ -75,7 +75,7 @@ fn timeline_of<'a>(run: &'a RunResult, report: &Report<'_>) -> Option<&'a JobTim
 fn notes(run: &RunResult) -> String {
     let mut section = "<section aria-labelledby=\"notes\"><h2 id=\"notes\">Read this first</h2>".to_owned();
     if run.notes.is_empty() {
-        section += "<p>There is nothing that speaks against these numbers.</p>";
+        section += "<p>No note was made about this run.</p>";
     } else {
         section += "<ul class=\"notes\">";
         for note in &run.notes {

@@ -11,8 +11,8 @@ macro_rules! pages {
 
 /// All of them, in the order in which a reader meets the words.
 pub(super) const NUMBERS: &[(&str, &str)] = pages!(
-    "bandwidth" "iops" "slat" "clat" "lat" "lat-intended" "issue-lag" "percentiles" "distribution" "samples" "sync" "depth"
-    "cpu" "disks" "timeline" "heat-map" "steady-state" "latency-target"
+    "bandwidth" "iops" "slat" "clat" "lat" "lat-intended" "issue-lag" "percentiles" "distribution" "samples" "sync"
+    "depth" "cpu" "disks" "timeline" "heat-map" "steady-state" "latency-target"
 );
 
 /// The section in which they stand.

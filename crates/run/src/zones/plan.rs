@@ -95,8 +95,8 @@ pub(crate) fn round_to_zones(job: &Job, zone_bytes: u64, start: u64, length: u64
     }
     if end / zone_bytes > MOST_MODEL_ZONES {
         let text = format!(
-            "{} zones of {zone_bytes} bytes are more than the {MOST_MODEL_ZONES} that are kept in memory: give a larger \
-             zonesize= or a smaller size=",
+            "{} zones of {zone_bytes} bytes are more than the {MOST_MODEL_ZONES} that are kept in memory: give a \
+             larger zonesize= or a smaller size=",
             end / zone_bytes
         );
         return Err(RunError::job(job, text));

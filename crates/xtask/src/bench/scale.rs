@@ -71,8 +71,8 @@ fn body(machine: &page::Machine, rows: &str) -> String {
 
 One run of each program from start to end, one after the other, with all that belongs to it: reading the command line,
 planning, making files, starting threads, the report. The I/O is next to nothing. Memory is the largest resident set.
-\"refused\" is a run that the program does not do: fio 3.33 has at most 4,096 jobs. fio has `--alloc-size=2000000` besides:
-without it, it ends at a million files for want of memory.
+\"refused\" is a run that the program does not do: fio 3.33 has at most 4,096 jobs. fio has `--alloc-size=2000000`
+besides: without it, it ends at a million files for want of memory.
 
 {}
 | run | iostrata, s | CPU s | MiB | fio, s | CPU s | MiB |

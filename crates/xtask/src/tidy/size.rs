@@ -154,13 +154,4 @@ trait T {
         assert!(check(&text("a.rs", "é".repeat(120))).is_empty());
         assert_eq!(check(&text("a.rs", format!("\n{}", "e".repeat(121))))[0].line, 2);
     }
-
-    #[test]
-    fn one_struct_written_out_is_no_long_function() {
-        let fields = "        a: 1,\n".repeat(150);
-        let of = |body: String| Text { path: "x.rs".into(), content: format!("fn f() -> Job {{\n{body}}}\n") };
-        assert!(check(&of(format!("    Job {{\n{fields}    }}\n"))).is_empty());
-        let more = of(format!("    Job {{\n{fields}    }}\n    .more()\n"));
-        assert_eq!(check(&more).len(), 1);
-    }
 }
