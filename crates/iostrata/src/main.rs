@@ -3,6 +3,7 @@
 mod bandwidth;
 mod beside;
 mod commands;
+mod listen;
 mod logs;
 mod output;
 mod recording;

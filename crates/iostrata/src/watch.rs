@@ -9,6 +9,7 @@ use iostrata_run::{Event, Plan, Progress, Sink, State, ToMake, WorkerPlan};
 use iostrata_spec::PerDirection;
 
 use crate::bandwidth::BandwidthLog;
+use crate::listen::Listener;
 use crate::output::{complain, print};
 use crate::status::StatusLines;
 
@@ -32,6 +33,8 @@ pub(crate) struct Watch {
     pub(crate) status_lines: Option<StatusLines>,
     /// The bandwidth of all jobs together.
     pub(crate) bandwidth: Option<BandwidthLog>,
+    /// Who looks from outside.
+    pub(crate) listener: Option<Listener>,
     /// The document, once there is one.
     pub(crate) result: Option<Box<RunResult>>,
 }
@@ -57,6 +60,7 @@ impl Watch {
             limits: None,
             status_lines: None,
             bandwidth: None,
+            listener: None,
             result: None,
         }
     }
@@ -165,6 +169,11 @@ impl Sink for Watch {
                 }
                 if self.normal {
                     self.say(&text::render(&result, &self.render));
+                }
+            }
+            Event::Snapshot(result) => {
+                if let Some(listener) = &self.listener {
+                    listener.show(*result);
                 }
             }
             Event::Saying(sentence) => complain(&text::saying(sentence, &self.render)),

@@ -25,7 +25,8 @@ impl Place {
         }
         symlink(iostrata(), real.join("fio")).expect("a link");
         let script = format!(
-            "#!/bin/sh\nkept=$(mktemp {0}/kept/XXXXXX)\n{0}/real/fio \"$@\" > \"$kept\"\ncode=$?\ncat \"$kept\"\nexit $code\n",
+            "#!/bin/sh\nkept=$(mktemp -p {0}/kept)\n{0}/real/fio \"$@\" > \"$kept\"\ncode=$?\ncat \"$kept\"\n\
+             exit $code\n",
             folder.path().display()
         );
         std::fs::write(bin.join("fio"), script).expect("a script");
@@ -159,8 +160,8 @@ fn the_line_of_yabs_finds_its_fields() {
     let environment = environment_or_skip!("yabs");
     let place = Place::new("yabs", environment);
     let output = place.shell(
-        "fio --name=rand_rw_4k --ioengine=libaio --rw=randrw --rwmixread=50 --bs=4k --iodepth=64 --numjobs=2 --size=16M \
-         --runtime=2 --gtod_reduce=1 --direct=1 --filename=t/test.fio --group_reporting --minimal | grep rand_rw_4k | \
+        "fio --name=rand_rw_4k --ioengine=libaio --rw=randrw --rwmixread=50 --bs=4k --iodepth=64 --numjobs=2 \
+         --size=16M --runtime=2 --gtod_reduce=1 --direct=1 --filename=t/test.fio --group_reporting --minimal | grep rand_rw_4k | \
          awk -F';' '{print NF, $7, $8, $48, $49}'",
     );
     let line = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -11,6 +11,7 @@ pub mod fio_json;
 pub mod html;
 mod json;
 pub mod logs;
+pub mod metrics;
 pub mod number;
 pub mod terse;
 pub mod text;

@@ -28,6 +28,8 @@ pub struct Trigger {
 pub(crate) struct Attendance {
     status_ns: Option<u64>,
     next_status_ns: u64,
+    snapshot_ns: Option<u64>,
+    next_snapshot_ns: u64,
     next_look_ns: u64,
     asking_file: PathBuf,
     trigger: Trigger,
@@ -37,11 +39,13 @@ pub(crate) struct Attendance {
 }
 
 impl Attendance {
-    pub(crate) fn new(status_ns: Option<u64>, trigger: &Trigger, now_ns: u64) -> Self {
+    pub(crate) fn new(status_ns: Option<u64>, snapshot_ns: Option<u64>, trigger: &Trigger, now_ns: u64) -> Self {
         let at = |after_ns: Option<u64>| after_ns.map_or(NEVER, |after_ns| now_ns.saturating_add(after_ns));
         Attendance {
             status_ns,
             next_status_ns: at(status_ns),
+            snapshot_ns,
+            next_snapshot_ns: at(snapshot_ns),
             next_look_ns: now_ns,
             asking_file: std::env::temp_dir().join(ASKING_FILE),
             fires_at_ns: at(trigger.after_ns),
@@ -54,7 +58,17 @@ impl Attendance {
     pub(crate) fn next_ns(&self) -> u64 {
         let look_ns = if self.trigger.file.is_some() { self.next_look_ns } else { NEVER };
         let fires_at_ns = if self.fired { NEVER } else { self.fires_at_ns };
-        self.next_status_ns.min(look_ns).min(fires_at_ns)
+        self.next_status_ns.min(self.next_snapshot_ns).min(look_ns).min(fires_at_ns)
+    }
+
+    /// Whether it is time for what others look at from outside.
+    pub(crate) fn snapshot_is_due(&mut self) -> bool {
+        let now_ns = monotonic_ns();
+        let due = now_ns >= self.next_snapshot_ns;
+        if due {
+            self.next_snapshot_ns = now_ns.saturating_add(self.snapshot_ns.unwrap_or(NEVER));
+        }
+        due
     }
 
     /// Whether a report is due: by time, by SIGUSR1, or by a file.

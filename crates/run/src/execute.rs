@@ -58,6 +58,8 @@ pub enum Event<'a> {
     Trace(&'a str),
     /// A sentence of a worker about an error that it went on after (`error_dump`).
     Saying(&'a str),
+    /// What is known now, for those who look from outside.
+    Snapshot(Box<RunResult>),
     /// A full report while the run goes on was asked for.
     Status(Box<RunResult>),
     /// A signal asked the run to end.
@@ -90,6 +92,8 @@ pub struct Context {
     pub tool_version: String,
     /// How often a full report is given while the run goes on, nanoseconds; `None`: when asked.
     pub status_ns: Option<u64>,
+    /// How often what is known is told for those who look from outside, nanoseconds; `None`: never.
+    pub snapshot_ns: Option<u64>,
     /// What ends the run before its time.
     pub trigger: Trigger,
     /// Where files that accompany a run go (`--aux-path`).
@@ -210,7 +214,7 @@ impl<'a> Run<'a> {
             flows: Flows::default(),
             doors: Arc::default(),
             zones: Arc::new(ZoneTables::of(plan)),
-            attendance: Attendance::new(context.status_ns, &context.trigger, start_ns),
+            attendance: Attendance::new(context.status_ns, context.snapshot_ns, &context.trigger, start_ns),
             tracer: Tracer::new(context.debug, plan),
             idle: None,
             settings: Settings::default(),
@@ -368,6 +372,9 @@ impl<'a> Run<'a> {
     fn attend(&mut self, sink: &mut dyn Sink) {
         if self.attendance.status_is_due() {
             sink.event(Event::Status(Box::new(self.result_as(End::Running))));
+        }
+        if self.attendance.snapshot_is_due() {
+            sink.event(Event::Snapshot(Box::new(self.result_as(End::Running))));
         }
         if self.attendance.trigger_fires() {
             self.abandon_at_ns = monotonic_ns().saturating_add(self.context.grace_ns);

@@ -118,6 +118,7 @@ fn run(words: &str) -> RunResult {
     let plan = plan(&jobs, find, 1).unwrap();
     let context = Context {
         status_ns: None,
+        snapshot_ns: None,
         trigger: Default::default(),
         aux_folder: Path::new("").into(),
         guard: Arc::new(Guard::admit(&[], &[], false).unwrap()),

@@ -1,5 +1,6 @@
 //! What goes in and what comes out.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use crate::job::{Job, OptionWord};
@@ -107,6 +108,10 @@ pub struct ToolOptions {
     pub save: Option<PathBuf>,
     /// `--html` (ours): where the page goes.
     pub html: Option<PathBuf>,
+    /// `--listen` (ours): where metrics are served while the run goes on.
+    pub listen: Option<SocketAddr>,
+    /// `--live` (ours): the run fills the screen.
+    pub live: bool,
     /// `--csv` (ours): where the table of jobs goes.
     pub csv: Option<PathBuf>,
     /// `--eta`.

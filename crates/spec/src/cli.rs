@@ -1,6 +1,7 @@
 //! The command line: arguments to tool options, sections, and names of job files.
 
 use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -135,6 +136,8 @@ pub(crate) fn parse(args: &[OsString], source: &dyn Source, report: &mut Report)
             save: None,
             html: None,
             csv: None,
+            listen: None,
+            live: false,
             eta: Eta::Auto,
             eta_interval_ns: DEFAULT_ETA_NS,
             eta_newline_ns: 0,
@@ -341,6 +344,8 @@ impl Parser<'_> {
             "save" => line.tool.save = Some(value.into()),
             "html" => line.tool.html = Some(value.into()),
             "csv" => line.tool.csv = Some(value.into()),
+            "listen" => self.listen(value, word),
+            "live" => line.tool.live = true,
             "merge-blktrace-only" => line.tool.merge_only = true,
             "readonly" => line.tool.readonly = true,
             "warnings-fatal" => line.tool.warnings_fatal = true,
@@ -478,6 +483,18 @@ impl Parser<'_> {
             }
         }
         self.line.tool.formats.dedup();
+    }
+
+    /// A port alone is one of this machine for itself: who wants others to read it says so.
+    fn listen(&mut self, value: &str, word: &Word) {
+        let own = value.parse().map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+        match own.or_else(|_| value.parse()) {
+            Ok(address) => self.line.tool.listen = Some(address),
+            Err(_) => {
+                let help = "a port (of 127.0.0.1), or an address and a port: `127.0.0.1:9101`, `[::1]:9101`".to_owned();
+                self.error(word, format!("`{value}` is no address to listen at"), Some(help));
+            }
+        }
     }
 
     fn terse_version(&mut self, value: &str, word: &Word) {

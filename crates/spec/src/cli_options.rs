@@ -60,6 +60,8 @@ pub static TOOL_OPTIONS: &[ToolSpec] = &[
     row("save", Required("FILE"), "write the whole result to a file", Ours),
     row("html", Required("FILE"), "write a page with charts to a file", Ours),
     row("csv", Required("FILE"), "write a table of the jobs to a file", Ours),
+    row("listen", Required("[ADDRESS:]PORT"), "serve metrics and a page while the run goes on", Ours),
+    row("live", None, "show the run on the whole screen", Ours),
     row("eta", Required("WHEN"), "show progress: always, never or auto", Same),
     row("eta-interval", Required("TIME"), "refresh progress this often, 250 ms or more", Same),
     row("eta-newline", Required("TIME"), "keep a line of progress this often", Same),

@@ -27,6 +27,7 @@ use iostrata_spec::{
 use crate::bandwidth::BandwidthLog;
 use crate::beside::Beside;
 use crate::commands::service::serve;
+use crate::listen::{Listener, SNAPSHOT_NS};
 use crate::logs::LogWriter;
 use crate::output::{Destination, complain, print};
 use crate::status::{status_lines, status_note};
@@ -189,6 +190,7 @@ fn run_jobs(
     let mut watch = Watch::new(render.clone(), normal, live, eta, tool.eta_newline_ns);
     watch.status_lines = status_lines(tool);
     watch.bandwidth = tool.bandwidth_log.as_deref().map(BandwidthLog::start).transpose()?;
+    watch.listener = tool.listen.map(Listener::start).transpose()?;
     let mut context = context(arguments, invocation, guard, signals, eta);
     if watch.bandwidth.is_some() && !eta {
         context.progress_ns = Some(BANDWIDTH_INTERVAL_NS);
@@ -327,6 +329,7 @@ pub(crate) fn context(
         command_line: arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         global_options: words(&invocation.global_words),
         status_ns: invocation.tool.status_interval_ns,
+        snapshot_ns: invocation.tool.listen.map(|_| SNAPSHOT_NS),
         trigger: Trigger {
             file: invocation.tool.trigger_file.clone(),
             after_ns: invocation.tool.trigger_timeout_ns,

@@ -53,6 +53,15 @@ pub fn render(run: &RunResult, options: &RenderOptions) -> String {
     html
 }
 
+/// A page in the place of one that cannot be made yet.
+pub fn waiting(sentence: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>iostrata</title>\
+         <link rel=\"icon\" href=\"data:,\"><style>{STYLE}</style></head><body><main><h1>{}</h1></main></body></html>\n",
+        escape(sentence)
+    )
+}
+
 fn title(reports: &[Report<'_>]) -> String {
     match reports {
         [] => "A run without jobs".to_owned(),

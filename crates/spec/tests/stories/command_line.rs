@@ -99,6 +99,8 @@ fn options_of_the_tool_are_understood() {
         "--save=r.json",
         "--html=p.html",
         "--csv=t.csv",
+        "--listen=9101",
+        "--live",
         "--eta=always",
         "--eta-interval=500ms",
         "--eta-newline=2",
@@ -113,6 +115,9 @@ fn options_of_the_tool_are_understood() {
     assert_eq!(tool.output, Some(PathBuf::from("out.txt")));
     assert_eq!(tool.save, Some(PathBuf::from("r.json")));
     assert_eq!((tool.html, tool.csv), (Some(PathBuf::from("p.html")), Some(PathBuf::from("t.csv"))));
+    assert_eq!((tool.listen, tool.live), (Some("127.0.0.1:9101".parse().unwrap()), true));
+    let elsewhere = World::default().run(&["--name=x", "--listen=[::]:80"]).unwrap().tool;
+    assert_eq!(elsewhere.listen, Some("[::]:80".parse().unwrap()));
     assert_eq!(tool.formats, [OutputFormat::Json, OutputFormat::Normal]);
     assert_eq!(tool.eta, Eta::Always);
     assert_eq!((tool.eta_interval_ns, tool.eta_newline_ns, tool.grace_ns), (500_000_000, 2_000_000_000, 5_000_000_000));

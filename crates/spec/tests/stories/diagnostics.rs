@@ -383,6 +383,7 @@ fn every_error_of_the_command_line() {
         &["--name=x", "--latency-log=x"],
         &["/dev/nowhere"],
         &["--terse-version=9"],
+        &["--listen=here"],
         &["--profile=x"],
         &["--profile=act"],
         &["--profile=tiobench", "--name=x"],
