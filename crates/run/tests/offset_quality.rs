@@ -171,3 +171,96 @@ fn orders_of_other_keys_and_passes_are_independent() {
         }
     }
 }
+
+/// Kinds of two orders that must know nothing of each other.
+const KINDS: [&str; 4] = ["seed", "worker", "file", "pass"];
+
+/// The `turn`-th pair of orders of these blocks that differ by this kind.
+fn two_orders(spec: &OffsetSpec, kind: &str, turn: u64) -> [Vec<u64>; 2] {
+    let bound = (spec.region_bytes / 4096) as usize;
+    let numbers = |offsets: &mut Offsets| -> Vec<u64> {
+        pass(offsets, Read, bound).iter().map(|block| block.offset / 4096).collect()
+    };
+    let begin = |seed, worker, file| {
+        let key = Streams::new(seed, worker).file_offsets(file);
+        Offsets::new(&OffsetSpec { key, ..spec.clone() })
+    };
+    let mut first = begin(turn, 0, 0);
+    let base = numbers(&mut first);
+    let other = match kind {
+        "seed" => numbers(&mut begin(turn + (1 << 32), 0, 0)),
+        "worker" => numbers(&mut begin(turn, 1, 0)),
+        "file" => numbers(&mut begin(turn, 0, 1)),
+        _ => {
+            first.restart(false);
+            numbers(&mut first)
+        }
+    };
+    [base, other]
+}
+
+/// How often χ² with this even number of degrees of freedom is as large or larger.
+fn chance(chi_square: f64, freedom: usize) -> f64 {
+    let half = chi_square / 2.0;
+    let terms = (0..freedom / 2).scan(1.0, |term, k| {
+        let this = *term;
+        *term *= half / (k + 1) as f64;
+        Some(this)
+    });
+    (-half).exp() * terms.sum::<f64>()
+}
+
+#[test]
+fn two_orders_agree_in_as_many_places_as_chance_has_it() {
+    // The places where two random permutations agree are as many as a Poisson variable of mean 1, already from seven
+    // numbers on. Significance 0.1% for all cells together, by Bonferroni.
+    const PAIRS: u64 = 400;
+    let bounds: [u64; 12] = [31, 33, 63, 65, 100, 101, 127, 129, 1021, 4095, 4096, 4097];
+    let limit = 0.001 / (bounds.len() * KINDS.len()) as f64;
+    let e = (-1.0f64).exp();
+    let law = [e, e, e / 2.0, e / 6.0, 1.0 - e * (8.0 / 3.0)];
+    for bound in bounds {
+        let spec = spec("--rw=randread --bs=4k", 0, bound * 4096);
+        for kind in KINDS {
+            let mut counts = [0; 5];
+            for turn in 0..PAIRS {
+                let [base, other] = two_orders(&spec, kind, turn);
+                let equal = base.iter().zip(&other).filter(|(a, b)| a == b).count();
+                counts[equal.min(4)] += 1;
+            }
+            // `excess` is (χ² − 4) / √8.
+            let p = chance(excess(&counts, |cell| law[cell]) * 8f64.sqrt() + 4.0, 4);
+            assert!(p > limit, "{bound} blocks, another {kind}: {counts:?}, p = {p:.1e}");
+        }
+    }
+}
+
+/// The place of an order among all orders of so few numbers.
+fn rank(order: &[u64]) -> usize {
+    let smaller_later = |at: usize| order[at + 1..].iter().filter(|&&later| later < order[at]).count();
+    (0..order.len()).fold(0, |rank, at| rank * (order.len() - at) + smaller_later(at))
+}
+
+#[test]
+fn of_few_blocks_every_order_and_every_pair_of_orders_comes_as_often() {
+    for (bound, orders, pairs) in [(1u64, 1usize, 20u64), (2, 2, 400), (3, 6, 2000), (5, 120, 6000), (7, 5040, 40_000)] {
+        let spec = spec("--rw=randread --bs=4k", 0, bound * 4096);
+        for kind in KINDS {
+            let mut single = vec![0; orders];
+            let mut joint = vec![0; if orders <= 6 { orders * orders } else { 0 }];
+            for turn in 0..pairs {
+                let ranks = two_orders(&spec, kind, turn).map(|order| rank(&order));
+                single[ranks[1]] += 1;
+                if let Some(count) = joint.get_mut(ranks[0] * orders + ranks[1]) {
+                    *count += 1;
+                }
+            }
+            for counts in [single, joint] {
+                if counts.len() > 1 {
+                    let z = even(&counts);
+                    assert!(z < LIMIT, "{bound} blocks, another {kind}, {} cells: {z:.1}", counts.len());
+                }
+            }
+        }
+    }
+}
