@@ -172,7 +172,10 @@ impl Assembler<'_> {
         }
         let fio = || {
             let base = fio_base.unwrap_or(base);
-            grammar::parse_with_files(&row.kind, text, base, Reading::Fio, self.source).map(|(value, _)| value)
+            let (value, _) = grammar::parse_with_files(&row.kind, text, base, Reading::Fio, self.source)?;
+            // Other percentages where none is wanted are the most there can be; of this one fio only reads.
+            let reads_only = row.name == "rwmixwrite" && text.trim_end().ends_with('%');
+            Ok::<_, Fault>(if reads_only { Value::Int(0) } else { value })
         };
         let literal = *from_shell && text_like;
         let reading = if literal { Reading::Fio } else { Reading::Plain };

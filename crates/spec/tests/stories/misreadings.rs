@@ -77,6 +77,7 @@ const CASES: &[Case] = &[
     Case { text: "iodepth=3%", what: |j| i64::from(j.depth), plain: 3, fio: None },
     Case { text: "number_ios=100%", what: |j| j.number_ios.unwrap_or(0) as i64, plain: 100, fio: Some(-1) },
     Case { text: "rw=rw\nrwmixread=30%", what: |j| i64::from(j.mix_read_percent), plain: 30, fio: Some(100) },
+    Case { text: "rw=rw\nrwmixwrite=30%", what: |j| i64::from(j.mix_read_percent), plain: 70, fio: Some(100) },
     Case { text: "rw=randread\npercentage_random=50%", what: random_percent, plain: 50, fio: Some(100) },
     Case { text: "rw=randread\nbssplit=4k/50%:8k/50%", what: shares, plain: 2, fio: Some(2) },
     Case { text: "rw=randread\nbssplit=4k/50,8k/50", what: shares, plain: 2, fio: Some(1) },
