@@ -243,7 +243,8 @@ fn rank(order: &[u64]) -> usize {
 
 #[test]
 fn of_few_blocks_every_order_and_every_pair_of_orders_comes_as_often() {
-    for (bound, orders, pairs) in [(1u64, 1usize, 20u64), (2, 2, 400), (3, 6, 2000), (5, 120, 6000), (7, 5040, 40_000)] {
+    for (bound, orders, pairs) in [(1u64, 1usize, 20u64), (2, 2, 400), (3, 6, 2000), (5, 120, 6000), (7, 5040, 40_000)]
+    {
         let spec = spec("--rw=randread --bs=4k", 0, bound * 4096);
         for kind in KINDS {
             let mut single = vec![0; orders];
