@@ -7,6 +7,7 @@ mod listen;
 mod logs;
 mod output;
 mod recording;
+mod screen;
 mod status;
 mod watch;
 

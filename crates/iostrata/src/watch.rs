@@ -11,6 +11,7 @@ use iostrata_spec::PerDirection;
 use crate::bandwidth::BandwidthLog;
 use crate::listen::Listener;
 use crate::output::{complain, print};
+use crate::screen::Screen;
 use crate::status::StatusLines;
 
 /// Collects or prints the text that accompanies a run.
@@ -35,6 +36,8 @@ pub(crate) struct Watch {
     pub(crate) bandwidth: Option<BandwidthLog>,
     /// Who looks from outside.
     pub(crate) listener: Option<Listener>,
+    /// The run fills the screen.
+    pub(crate) screen: Option<Screen>,
     /// The document, once there is one.
     pub(crate) result: Option<Box<RunResult>>,
 }
@@ -61,6 +64,7 @@ impl Watch {
             status_lines: None,
             bandwidth: None,
             listener: None,
+            screen: None,
             result: None,
         }
     }
@@ -71,6 +75,14 @@ impl Watch {
             let _ = print(text);
         } else {
             self.kept.push_str(text);
+        }
+    }
+
+    /// To standard error; while the screen is a picture, later.
+    fn complain(&mut self, text: &str) {
+        match &mut self.screen {
+            Some(screen) => screen.say(text),
+            None => complain(text),
         }
     }
 
@@ -144,7 +156,12 @@ impl Watch {
 impl Sink for Watch {
     fn event(&mut self, event: Event<'_>) {
         match event {
-            Event::Planned(plan) => self.banner(plan),
+            Event::Planned(plan) => {
+                self.banner(plan);
+                if let Some(screen) = &mut self.screen {
+                    screen.planned(plan);
+                }
+            }
             Event::Layout { job, files, total_bytes } => {
                 if let Some(log) = &mut self.bandwidth {
                     log.begin();
@@ -159,10 +176,13 @@ impl Sink for Watch {
                     (Some(log), Some(_)) => log.begin(),
                     (None, _) => {}
                 }
+                if let Some(screen) = &mut self.screen {
+                    screen.progress(progress);
+                }
                 self.status(progress);
             }
             Event::Trace(line) if self.normal => self.say(line),
-            Event::Trace(line) => complain(line),
+            Event::Trace(line) => self.complain(line),
             Event::Status(result) => {
                 if let Some(lines) = &mut self.status_lines {
                     lines.add(&result, &self.render);
@@ -172,17 +192,24 @@ impl Sink for Watch {
                 }
             }
             Event::Snapshot(result) => {
+                if let Some(screen) = &mut self.screen {
+                    screen.snapshot((*result).clone());
+                }
                 if let Some(listener) = &self.listener {
                     listener.show(*result);
                 }
             }
-            Event::Saying(sentence) => complain(&text::saying(sentence, &self.render)),
+            Event::Saying(sentence) => self.complain(&text::saying(sentence, &self.render)),
             Event::Signal(signal) => {
                 if self.normal {
                     self.say(&text::terminating(signal, &self.render));
                 }
             }
-            Event::Done(result) => self.result = Some(result),
+            Event::Done(result) => {
+                // From here on the terminal is the report's.
+                self.screen = None;
+                self.result = Some(result);
+            }
         }
     }
 }

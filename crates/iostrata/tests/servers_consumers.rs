@@ -161,7 +161,8 @@ fn the_line_of_yabs_finds_its_fields() {
     let place = Place::new("yabs", environment);
     let output = place.shell(
         "fio --name=rand_rw_4k --ioengine=libaio --rw=randrw --rwmixread=50 --bs=4k --iodepth=64 --numjobs=2 \
-         --size=16M --runtime=2 --gtod_reduce=1 --direct=1 --filename=t/test.fio --group_reporting --minimal | grep rand_rw_4k | \
+         --size=16M --runtime=2 --gtod_reduce=1 --direct=1 --filename=t/test.fio --group_reporting --minimal | \
+         grep rand_rw_4k | \
          awk -F';' '{print NF, $7, $8, $48, $49}'",
     );
     let line = String::from_utf8_lossy(&output.stdout).into_owned();

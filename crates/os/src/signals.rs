@@ -201,6 +201,7 @@ fn is_ignored(signal: i32) -> bool {
 extern "C" fn record(signal: libc::c_int) {
     let second = signal == libc::SIGINT && INTERRUPTS.fetch_add(1, Ordering::SeqCst) > 0;
     if second || AT_ONCE.load(Ordering::SeqCst) {
+        crate::terminal::give_back();
         // SAFETY: async-signal-safe, does not return.
         unsafe { libc::_exit(HANDLER_EXIT) };
     }

@@ -71,11 +71,19 @@ impl Sampler {
         if self.timeline.longest() > MOST_POINTS {
             self.timeline.halve();
         }
-        self.next_ns = now_ns.saturating_add(self.timeline.window_ns);
+        // Looks keep to a grid, whenever each of them came: windows of all jobs lie side by side.
+        let since_start_ns = now_ns.saturating_sub(self.start_ns);
+        let next_ns = (since_start_ns / self.timeline.window_ns + 1).saturating_mul(self.timeline.window_ns);
+        self.next_ns = self.start_ns.saturating_add(next_ns);
     }
 
-    /// The timeline up to now; `None` in virtual time.
-    pub(crate) fn timeline(&mut self, plan: &Plan, lives: &[Arc<Live>], now_ns: u64) -> Option<Timeline> {
+    /// The timeline up to the last look; `None` in virtual time.
+    pub(crate) fn so_far(&self) -> Option<Timeline> {
+        (self.next_ns < u64::MAX).then(|| self.timeline.clone())
+    }
+
+    /// The whole timeline of a run that is over; `None` in virtual time.
+    pub(crate) fn whole(&mut self, plan: &Plan, lives: &[Arc<Live>], now_ns: u64) -> Option<Timeline> {
         if self.next_ns == u64::MAX {
             return None;
         }

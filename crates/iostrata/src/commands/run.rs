@@ -30,6 +30,7 @@ use crate::commands::service::serve;
 use crate::listen::{Listener, SNAPSHOT_NS};
 use crate::logs::LogWriter;
 use crate::output::{Destination, complain, print};
+use crate::screen::{DRAW_NS, Screen};
 use crate::status::{status_lines, status_note};
 use crate::watch::Watch;
 
@@ -181,7 +182,7 @@ fn run_jobs(
     };
 
     let normal = tool.formats.contains(&OutputFormat::Normal);
-    let live = destination == Destination::Stdout && tool.formats.first() == Some(&OutputFormat::Normal);
+    let live = !tool.live && destination == Destination::Stdout && tool.formats.first() == Some(&OutputFormat::Normal);
     let eta = match tool.eta {
         Eta::Always => true,
         Eta::Never => false,
@@ -191,7 +192,11 @@ fn run_jobs(
     watch.status_lines = status_lines(tool);
     watch.bandwidth = tool.bandwidth_log.as_deref().map(BandwidthLog::start).transpose()?;
     watch.listener = tool.listen.map(Listener::start).transpose()?;
+    watch.screen = tool.live.then(Screen::open).transpose()?;
     let mut context = context(arguments, invocation, guard, signals, eta);
+    if tool.live {
+        (context.progress_ns, context.snapshot_ns) = (Some(DRAW_NS), Some(DRAW_NS));
+    }
     if watch.bandwidth.is_some() && !eta {
         context.progress_ns = Some(BANDWIDTH_INTERVAL_NS);
     }

@@ -53,11 +53,17 @@ pub fn render(run: &RunResult, options: &RenderOptions) -> String {
     html
 }
 
+/// Nanoseconds in the unit in which they have one to three digits before the point: `12.3 µs`.
+pub fn duration(ns: f64) -> String {
+    scale::duration(ns)
+}
+
 /// A page in the place of one that cannot be made yet.
 pub fn waiting(sentence: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>iostrata</title>\
-         <link rel=\"icon\" href=\"data:,\"><style>{STYLE}</style></head><body><main><h1>{}</h1></main></body></html>\n",
+         <link rel=\"icon\" href=\"data:,\"><style>{STYLE}</style></head><body><main><h1>{}</h1></main></body>\
+         </html>\n",
         escape(sentence)
     )
 }
