@@ -148,8 +148,8 @@ fn a_second_ctrl_c_and_a_signal_leave_the_terminal_as_it_was_too() {
 #[test]
 fn a_short_run_ends_with_its_whole_report_and_what_was_said_meanwhile() {
     let mut terminal = Terminal::run(
-        "--name=bad --ioengine=psync --rw=read --bs=4k --size=64k --name=good --ioengine=null --rw=read --size=1m --bs=4k \
-         --filename=missing/x --allow_file_create=0",
+        "--name=bad --ioengine=psync --rw=read --bs=4k --size=64k --name=good --ioengine=null --rw=read --size=1m \
+         --bs=4k --filename=missing/x --allow_file_create=0",
     );
     let _ = terminal.end();
     terminal.wait_for_text("Run status group 0");

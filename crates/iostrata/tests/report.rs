@@ -53,6 +53,25 @@ fn the_name_of_the_file_says_which_format_is_meant() {
 }
 
 #[test]
+fn a_run_writes_as_many_formats_to_as_many_files_as_are_asked_for() {
+    let folder = Folder::new("report-also");
+    let also = ["html:p.html", "json:a.json", "json+:b.json", "terse:c", "csv:d.csv", "csv-timeline:e.csv", "normal:f"];
+    let also: Vec<String> = also.iter().map(|file| format!("--also={file}")).collect();
+    let job = ["--name=a", "--ioengine=null", "--rw=read", "--size=64k", "--output-format=json", "--output=o.json"];
+    let words: Vec<&str> = job.into_iter().chain(also.iter().map(String::as_str)).collect();
+    let output = run(iostrata(), &words, folder.path());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(folder.text("o.json"), folder.text("a.json"), "two files of one format are the same");
+    let bins: Value = serde_json::from_str(&folder.text("b.json")).expect("JSON");
+    assert!(bins["jobs"][0]["read"]["clat_ns"]["bins"].is_object(), "{bins}");
+    for (name, begins) in
+        [("p.html", "<!DOCTYPE"), ("c", "3;"), ("d.csv", "job,group"), ("e.csv", "job,start"), ("f", "\na: ")]
+    {
+        assert!(folder.text(name).starts_with(begins), "{name}: {}", folder.text(name));
+    }
+}
+
+#[test]
 fn what_is_no_result_is_said_with_its_place() {
     let folder = Folder::new("report-bad");
     std::fs::write(folder.path().join("odd.json"), r#"{"jobs":[{"jobname":"a","read":{"total_ios":-3}}]}"#)

@@ -1,9 +1,13 @@
 //! Whole reports of results made by hand, in the corners of what a run can be.
 
+use iostrata_report::metrics::{self, Dialect};
 use iostrata_report::text::{self, BannerJob};
-use iostrata_report::{RenderOptions, fio_json};
+use iostrata_report::{RenderOptions, csv, fio_json, html, terse};
 use iostrata_result::testing::{self, direction, tally, worker};
-use iostrata_result::{DiskUse, End, LatencyResult, Note, RunResult, SteadyMeasure, SteadySample, SteadyState};
+use iostrata_result::{
+    DiskUse, End, HistogramBins, JobTimeline, LatencyResult, Note, PointDirection, RunResult, SteadyMeasure,
+    SteadySample, SteadyState, Timeline, TimelinePoint,
+};
 use jiff::tz::TimeZone;
 use std::path::PathBuf;
 
@@ -46,12 +50,41 @@ fn check(name: &str, run: &RunResult, options: &RenderOptions) {
         serde_json::from_str::<serde_json::Value>(&document).expect("valid JSON");
         assert!(document.ends_with("}\n"));
     }
+    assert_golden(&format!("{name}.terse"), &terse::render(run, terse::Version::V5, true));
+    assert_golden(&format!("{name}.csv"), &csv::summary(run));
+    assert_golden(&format!("{name}.metrics"), &metrics::render(Some(run), Dialect::OpenMetrics));
+    assert_golden(&format!("{name}.html"), &of_this_run(&html::render(run, options)));
+}
+
+/// The part of a page that is about its run, a tag a line: no styles, scripts, and explanations.
+fn of_this_run(page: &str) -> String {
+    let (head, rest) = page.split_once("<style>").expect("styles");
+    let (_, body) = rest.split_once("</style>").expect("their end");
+    let (body, _) = body.split_once("<section aria-labelledby=\"numbers\"").expect("explanations");
+    format!("{head}{body}\n").replace("><", ">\n<")
 }
 
 #[test]
 fn an_ordinary_run() {
     check("example", &testing::example(), &ours());
     check("example_as_fio", &testing::example(), &as_fio());
+}
+
+/// A second in four windows: one without I/O, one with a stall.
+#[test]
+fn what_was_done_over_time() {
+    let mut run = testing::example();
+    let windows: [&[u64]; 4] = [&[10_000, 12_000, 15_000], &[], &[11_000, 900_000_000], &[14_000; 5]];
+    let points = windows.iter().zip(0..).map(|(latencies_ns, number)| {
+        let latency = HistogramBins::of(latencies_ns.iter().copied());
+        let read = PointDirection { ios: latency.count(), bytes: latency.count() * 4096, latency };
+        let (start_ns, end_ns) = (number * 250_000_000, (number + 1) * 250_000_000);
+        TimelinePoint { start_ns, end_ns, read: Some(read), ..TimelinePoint::default() }
+    });
+    let job = JobTimeline { index: 0, job: run.workers[0].job.name.clone(), points: points.collect() };
+    run.timeline = Some(Timeline { window_ns: 250_000_000, jobs: vec![job] });
+    assert_golden("over_time.html", &of_this_run(&html::render(&run, &ours())));
+    assert_golden("over_time.csv", &csv::timeline(&run));
 }
 
 #[test]

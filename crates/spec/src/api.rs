@@ -95,6 +95,56 @@ pub enum Eta {
     Never,
 }
 
+/// A document that a result can be written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DocumentFormat {
+    /// A page with charts.
+    Html,
+    /// fio's text.
+    Normal,
+    /// fio's JSON.
+    Json,
+    /// The same with the bins of the histograms.
+    JsonPlus,
+    /// fio's terse lines.
+    Terse,
+    /// A table of the jobs.
+    Csv,
+    /// A table of what they did over time.
+    CsvTimeline,
+}
+
+impl DocumentFormat {
+    /// All of them.
+    pub const ALL: [DocumentFormat; 7] = [
+        DocumentFormat::Html,
+        DocumentFormat::Normal,
+        DocumentFormat::Json,
+        DocumentFormat::JsonPlus,
+        DocumentFormat::Terse,
+        DocumentFormat::Csv,
+        DocumentFormat::CsvTimeline,
+    ];
+
+    /// The word that asks for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            DocumentFormat::Html => "html",
+            DocumentFormat::Normal => "normal",
+            DocumentFormat::Json => "json",
+            DocumentFormat::JsonPlus => "json+",
+            DocumentFormat::Terse => "terse",
+            DocumentFormat::Csv => "csv",
+            DocumentFormat::CsvTimeline => "csv-timeline",
+        }
+    }
+
+    /// The one that a word asks for.
+    pub fn of_word(word: &str) -> Option<DocumentFormat> {
+        DocumentFormat::ALL.into_iter().find(|format| format.word() == word)
+    }
+}
+
 /// Command-line options that are no job options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolOptions {
@@ -112,8 +162,8 @@ pub struct ToolOptions {
     pub listen: Option<SocketAddr>,
     /// `--live` (ours): the run fills the screen.
     pub live: bool,
-    /// `--csv` (ours): where the table of jobs goes.
-    pub csv: Option<PathBuf>,
+    /// `--also` (ours): further formats and their files.
+    pub also: Vec<(DocumentFormat, PathBuf)>,
     /// `--eta`.
     pub eta: Eta,
     /// `--eta-interval`, nanoseconds.

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use crate::api::{Action, Eta, OutputFormat, Source, ToolOptions};
+use crate::api::{Action, DocumentFormat, Eta, OutputFormat, Source, ToolOptions};
 use crate::cli_options::{self, Argument, TOOL_OPTIONS, ToolSpec};
 use crate::grammar::{self, Reading};
 use crate::help;
@@ -135,7 +135,7 @@ pub(crate) fn parse(args: &[OsString], source: &dyn Source, report: &mut Report)
             terse_version: 3,
             save: None,
             html: None,
-            csv: None,
+            also: Vec::new(),
             listen: None,
             live: false,
             eta: Eta::Auto,
@@ -343,7 +343,7 @@ impl Parser<'_> {
             "aux-path" => line.tool.aux_path = Some(value.into()),
             "save" => line.tool.save = Some(value.into()),
             "html" => line.tool.html = Some(value.into()),
-            "csv" => line.tool.csv = Some(value.into()),
+            "also" => self.also(value, word),
             "listen" => self.listen(value, word),
             "live" => line.tool.live = true,
             "merge-blktrace-only" => line.tool.merge_only = true,
@@ -483,6 +483,19 @@ impl Parser<'_> {
             }
         }
         self.line.tool.formats.dedup();
+    }
+
+    fn also(&mut self, value: &str, word: &Word) {
+        let named = value.split_once(':').filter(|(_, file)| !file.is_empty());
+        let found = named.and_then(|(word, file)| Some((DocumentFormat::of_word(word)?, file)));
+        match found {
+            Some((format, file)) => self.line.tool.also.push((format, file.into())),
+            None => {
+                let words: Vec<&str> = DocumentFormat::ALL.iter().map(|format| format.word()).collect();
+                let help = format!("a format, a colon, a file; formats are: {}", words.join(", "));
+                self.error(word, format!("`{value}` names no format and file"), Some(help));
+            }
+        }
     }
 
     /// A port alone is one of this machine for itself: who wants others to read it says so.

@@ -59,7 +59,7 @@ pub static TOOL_OPTIONS: &[ToolSpec] = &[
     row("output-format", Required("LIST"), "normal, json, json+ or terse, with commas between", Same),
     row("save", Required("FILE"), "write the whole result to a file", Ours),
     row("html", Required("FILE"), "write a page with charts to a file", Ours),
-    row("csv", Required("FILE"), "write a table of the jobs to a file", Ours),
+    row("also", Required("FORMAT:FILE"), "write the result in one more format to one more file; may be repeated", Ours),
     row("listen", Required("[ADDRESS:]PORT"), "serve metrics and a page while the run goes on", Ours),
     row("live", None, "show the run on the whole screen", Ours),
     row("eta", Required("WHEN"), "show progress: always, never or auto", Same),

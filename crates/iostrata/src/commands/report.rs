@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
-use iostrata_report::{RenderOptions, csv, fio_json, html, terse, text};
+use iostrata_report::RenderOptions;
 use iostrata_result::{DocumentError, RunResult, from_fio_json, from_json};
+use iostrata_spec::DocumentFormat;
 
 use super::run::with_signals;
+use crate::beside::rendered;
 use crate::output::Destination;
 
 const USAGE: &str = "\
@@ -23,24 +25,11 @@ RESULT is a file, or - for standard input.
                           else normal)
 ";
 
-/// A format: its word, and how a result is written in it.
-type Format = (&'static str, fn(&RunResult) -> String);
-
-const FORMATS: &[Format] = &[
-    ("html", |run| html::render(run, &RenderOptions::default())),
-    ("normal", |run| text::render(run, &RenderOptions::default())),
-    ("json", |run| fio_json::render(run, false, &RenderOptions::default())),
-    ("json+", |run| fio_json::render(run, true, &RenderOptions::default())),
-    ("terse", |run| terse::render(run, terse::Version::V3, false)),
-    ("csv", csv::summary),
-    ("csv-timeline", csv::timeline),
-];
-
 /// What the command line asks for.
 struct Request {
     source: PathBuf,
     output: Destination,
-    format: &'static Format,
+    format: DocumentFormat,
 }
 
 /// The subcommand.
@@ -52,7 +41,8 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         };
         request.output.check()?;
         let result = read(&request.source)?;
-        request.output.write(&(request.format.1)(&result)).map(|()| 0)
+        let document = rendered(&result, request.format, &RenderOptions::default());
+        request.output.write(&document).map(|()| 0)
     })
 }
 
@@ -76,21 +66,23 @@ fn parse(arguments: &[OsString]) -> anyhow::Result<Option<Request>> {
         }
     }
     let Some(source) = source else { bail!("report needs the name of a result\n\n{USAGE}") };
-    let word = format.unwrap_or_else(|| by_name(output.as_deref()).to_owned());
-    let Some(format) = FORMATS.iter().find(|(name, _)| *name == word) else {
-        let names: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
-        bail!("`{word}` is no format; these are: {}", names.join(", "))
+    let format = match format {
+        None => by_name(output.as_deref()),
+        Some(word) => DocumentFormat::of_word(&word).with_context(|| {
+            let words = DocumentFormat::ALL.map(DocumentFormat::word);
+            format!("`{word}` is no format; these are: {}", words.join(", "))
+        })?,
     };
     Ok(Some(Request { source, output: output.map_or(Destination::Stdout, Destination::File), format }))
 }
 
 /// The format that the name of a file asks for.
-fn by_name(output: Option<&Path>) -> &'static str {
+fn by_name(output: Option<&Path>) -> DocumentFormat {
     match output.and_then(Path::extension).and_then(|end| end.to_str()) {
-        Some("html" | "htm") => "html",
-        Some("csv") => "csv",
-        Some("json") => "json",
-        _ => "normal",
+        Some("html" | "htm") => DocumentFormat::Html,
+        Some("csv") => DocumentFormat::Csv,
+        Some("json") => DocumentFormat::Json,
+        _ => DocumentFormat::Normal,
     }
 }
 

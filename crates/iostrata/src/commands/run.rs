@@ -215,7 +215,7 @@ fn run_jobs(
     let Some(result) = watch.result.take() else { bail!("the run ended without a result; please report it") };
     let done = total_bytes(&result);
     let logged = logged.and(watch.bandwidth.take().map_or(Ok(()), |log| log.finish(done)));
-    let saved = beside.write(&result);
+    let saved = beside.write(&result, &render);
     if !(normal && destination == Destination::Stdout) {
         // The normal text has these lines itself.
         let errors = result.workers.iter().filter_map(|worker| text::error_line(worker, &render));
@@ -270,7 +270,7 @@ fn tell_refusal(
     beside: &Beside,
     render: &RenderOptions,
 ) -> anyhow::Result<()> {
-    let saved = beside.write(result);
+    let saved = beside.write(result, render);
     let document = document(result, tool, None, render);
     let written = if document.is_empty() { Ok(()) } else { destination.write(&document) };
     written.and(saved)

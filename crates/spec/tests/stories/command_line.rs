@@ -98,7 +98,8 @@ fn options_of_the_tool_are_understood() {
         "--output-format=json,normal",
         "--save=r.json",
         "--html=p.html",
-        "--csv=t.csv",
+        "--also=csv:t.csv",
+        "--also=json+:a:b",
         "--listen=9101",
         "--live",
         "--eta=always",
@@ -114,7 +115,9 @@ fn options_of_the_tool_are_understood() {
     let tool = World::default().env("IOSTRATA_ALLOW_DESTROY", "c, d").run(&args).unwrap().tool;
     assert_eq!(tool.output, Some(PathBuf::from("out.txt")));
     assert_eq!(tool.save, Some(PathBuf::from("r.json")));
-    assert_eq!((tool.html, tool.csv), (Some(PathBuf::from("p.html")), Some(PathBuf::from("t.csv"))));
+    assert_eq!(tool.html, Some(PathBuf::from("p.html")));
+    let also = [(DocumentFormat::Csv, PathBuf::from("t.csv")), (DocumentFormat::JsonPlus, PathBuf::from("a:b"))];
+    assert_eq!(tool.also, also);
     assert_eq!((tool.listen, tool.live), (Some("127.0.0.1:9101".parse().unwrap()), true));
     let elsewhere = World::default().run(&["--name=x", "--listen=[::]:80"]).unwrap().tool;
     assert_eq!(elsewhere.listen, Some("[::]:80".parse().unwrap()));

@@ -384,6 +384,7 @@ fn every_error_of_the_command_line() {
         &["/dev/nowhere"],
         &["--terse-version=9"],
         &["--listen=here"],
+        &["--also=csv"],
         &["--profile=x"],
         &["--profile=act"],
         &["--profile=tiobench", "--name=x"],
