@@ -3,7 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use iostrata_spec::{Action, Eta, Host, Job, OutputFormat, Source, parse_command_line, render_diagnostics};
+use iostrata_spec::{
+    Action, DocumentFormat, Eta, Host, Job, OutputFormat, Source, parse_command_line, render_diagnostics,
+};
 
 use crate::corpus::{Disk, files as files_of_the_corpus};
 use crate::world::{HOST, World, job};
