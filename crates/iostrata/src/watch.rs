@@ -79,7 +79,7 @@ impl Watch {
     }
 
     /// To standard error; while the screen is a picture, later.
-    fn complain(&mut self, text: &str) {
+    pub(crate) fn complain(&mut self, text: &str) {
         match &mut self.screen {
             Some(screen) => screen.say(text),
             None => complain(text),

@@ -112,6 +112,19 @@ fn clients_that_say_nothing_hold_up_neither_others_nor_the_end() {
     drop(silent);
 }
 
+#[test]
+fn a_client_that_asks_and_never_reads_holds_nobody_up() {
+    let _alone = alone();
+    let mut run = Run::begin(6);
+    run.get("/", "Throughput over time");
+    let mut greedy = TcpStream::connect(run.at).expect("a connection");
+    greedy.set_write_timeout(Some(Duration::from_millis(200))).expect("a timeout");
+    // More pages than lie in any buffers, and none is read.
+    while greedy.write_all("GET / HTTP/1.1\r\n\r\n".repeat(1000).as_bytes()).is_ok() {}
+    run.get("/metrics", COUNTER);
+    assert!(run.process.wait().expect("an end").success());
+}
+
 /// A server that is killed with this.
 struct Prometheus(Child);
 

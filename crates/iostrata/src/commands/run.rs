@@ -184,15 +184,21 @@ fn run_jobs(
     let normal = tool.formats.contains(&OutputFormat::Normal);
     let live = !tool.live && destination == Destination::Stdout && tool.formats.first() == Some(&OutputFormat::Normal);
     let eta = match tool.eta {
+        _ if tool.live => false,
+        // Where only programs read, a line of progress would spoil the document.
+        _ if destination == Destination::Stdout && !normal => false,
         Eta::Always => true,
         Eta::Never => false,
-        Eta::Auto => live && tool.formats.len() == 1 && iostrata_os::terminal::stdout_is_terminal(),
+        Eta::Auto => iostrata_os::terminal::stdout_is_terminal(),
     };
     let mut watch = Watch::new(render.clone(), normal, live, eta, tool.eta_newline_ns);
     watch.status_lines = status_lines(tool);
     watch.bandwidth = tool.bandwidth_log.as_deref().map(BandwidthLog::start).transpose()?;
     watch.listener = tool.listen.map(Listener::start).transpose()?;
     watch.screen = tool.live.then(Screen::open).transpose()?;
+    if let Some(place) = watch.listener.as_ref().map(Listener::place) {
+        watch.complain(&place);
+    }
     let mut context = context(arguments, invocation, guard, signals, eta);
     if tool.live {
         (context.progress_ns, context.snapshot_ns) = (Some(DRAW_NS), Some(DRAW_NS));
