@@ -24,6 +24,19 @@ struct State {
     present: BTreeSet<(u64, u32)>,
     /// The one that runs; `None` until the first of `present` asks for its turn.
     baton: Option<u32>,
+    /// Who is told when all have come to a moment.
+    watcher: Option<Watcher>,
+}
+
+struct Watcher {
+    next_ns: u64,
+    tell: Box<dyn FnMut(u64) -> u64 + Send>,
+}
+
+impl std::fmt::Debug for Watcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watcher").field("next_ns", &self.next_ns).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -37,6 +50,12 @@ impl World {
     /// An empty world.
     pub fn new() -> Arc<World> {
         Arc::default()
+    }
+
+    /// From now on `tell` is called when no worker's clock is before `first_ns` any more; it answers the next such
+    /// moment, which must be later. Meanwhile no worker runs; `tell` must not ask anything of the world.
+    pub fn watch(&self, first_ns: u64, tell: impl FnMut(u64) -> u64 + Send + 'static) {
+        self.lock().watcher = Some(Watcher { next_ns: first_ns, tell: Box::new(tell) });
     }
 
     /// Puts a worker into the world, its clock at `at_ns`. The coordinator calls it before the worker's thread starts.
@@ -121,6 +140,11 @@ impl State {
 
     /// Gives the baton to the first in the world and wakes it.
     fn hand_on(&mut self) {
+        if let (Some(watcher), Some(&(now, _))) = (&mut self.watcher, self.present.first()) {
+            while watcher.next_ns <= now {
+                watcher.next_ns = (watcher.tell)(watcher.next_ns);
+            }
+        }
         self.baton = self.present.first().map(|&(_, worker)| worker);
         if let Some(next) = self.baton {
             self.workers[next as usize].turn.notify_all();
@@ -178,6 +202,25 @@ mod tests {
         assert_eq!(first, sorted, "ordered by time, then by number");
         assert_eq!(first.len(), 150);
         assert_eq!(first, story());
+    }
+
+    #[test]
+    fn a_watcher_is_told_of_each_of_its_moments_once_all_have_come_to_it() {
+        let (world, seen) = (World::new(), Arc::new(Mutex::new(Vec::new())));
+        let told = Arc::clone(&seen);
+        world.watch(10, move |now_ns| {
+            told.lock().expect("no panic here").push(now_ns);
+            now_ns + 10
+        });
+        let seen = || seen.lock().expect("no panic here").clone();
+        world.enter(0, 0);
+        world.wait_turn(0);
+        world.wait_until(0, 9);
+        assert_eq!(seen(), [0; 0]);
+        world.wait_until(0, 10);
+        assert_eq!(seen(), [10]);
+        world.wait_until(0, 35);
+        assert_eq!(seen(), [10, 20, 30]);
     }
 
     #[test]

@@ -71,7 +71,21 @@ fn the_windows_of_each_job_add_up_to_what_it_did() {
 }
 
 #[test]
-fn virtual_time_has_no_windows_of_the_real_one() {
-    let document = saved("--name=a --ioengine=sim --rw=randread --bs=4k --size=4m");
-    assert!(document["timeline"].is_null(), "{}", document["timeline"]);
+fn virtual_time_has_windows_of_its_own_and_they_repeat() {
+    let words = "--name=a --ioengine=sim --rw=randrw --bs=4k --size=100m --numjobs=2 --iodepth=4 --name=b --stonewall \
+                 --ioengine=sim --rw=read --bs=4k --size=400m";
+    let document = saved(words);
+    let timeline = &document["timeline"];
+    let jobs = timeline["jobs"].as_array().expect("jobs");
+    assert_eq!(jobs.len(), 2);
+    for job in jobs {
+        for direction in ["read", "write"] {
+            assert_eq!(sums(job, direction), counted(&document, number(&job["index"]), direction), "{}", job["job"]);
+        }
+        let points = job["points"].as_array().expect("points");
+        assert!(points.len() > 2, "{} windows", points.len());
+        let grid = |point: &Value| number(&point["end_ns"]).is_multiple_of(number(&timeline["window_ns"]));
+        assert!(points[..points.len() - 1].iter().all(grid), "windows end where the grid does");
+    }
+    assert_eq!(saved(words)["timeline"], *timeline);
 }

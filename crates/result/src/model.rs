@@ -31,7 +31,7 @@ pub struct RunResult {
     /// How idle the CPUs were, where that was asked for.
     #[serde(default)]
     pub cpu_idleness: Option<CpuIdleness>,
-    /// What the jobs did over time; `None` in virtual time and in documents of older versions.
+    /// What the jobs did over time, of virtual time for `sim`; `None` in documents of older versions.
     #[serde(default)]
     pub timeline: Option<crate::timeline::Timeline>,
     /// What a reader of the numbers should know.

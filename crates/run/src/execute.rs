@@ -32,7 +32,7 @@ use crate::plan::Plan;
 use crate::progress::{Progress, Rates};
 use crate::recorder::LogSender;
 use crate::remarks::remarks;
-use crate::sampler::Sampler;
+use crate::sampler::OverTime;
 use crate::settings::Settings;
 use crate::stage::{Order, Waves};
 use crate::trace::Tracer;
@@ -115,7 +115,7 @@ const ABANDON_NS: u64 = 700_000_000;
 /// How often the coordinator looks after workers that should be ending.
 const LOOK_NS: u64 = 50_000_000;
 /// Where virtual time begins: not at 0, which stands for "not yet".
-const VIRTUAL_START_NS: u64 = 1_000_000_000;
+pub(crate) const VIRTUAL_START_NS: u64 = 1_000_000_000;
 /// A time that does not come.
 const NEVER: u64 = u64::MAX;
 
@@ -186,7 +186,7 @@ struct Run<'a> {
     context: Context,
     time: Time,
     disks: Disks,
-    sampler: Sampler,
+    over_time: OverTime,
     start_ns: u64,
     start_unix_ms: i64,
     signal: Option<i32>,
@@ -207,6 +207,7 @@ impl<'a> Run<'a> {
         Run {
             plan,
             groups: Group::all(plan, &lives, move || signals.notify()),
+            over_time: OverTime::begin(plan, &lives, &time),
             lives,
             order: Order::of(plan),
             budget: Budget::of(plan),
@@ -222,7 +223,6 @@ impl<'a> Run<'a> {
             guard: Arc::clone(&context.guard),
             time,
             disks: Disks::none(start_ns),
-            sampler: Sampler::new(plan, start_ns),
             start_ns,
             start_unix_ms: unix_ms(),
             signal: None,
@@ -289,7 +289,7 @@ impl<'a> Run<'a> {
             return false;
         }
         self.disks = Disks::watch(plan, monotonic_ns());
-        self.sampler = Sampler::new(plan, monotonic_ns());
+        self.over_time = OverTime::begin(plan, &self.lives, &self.time);
         true
     }
 
@@ -335,7 +335,7 @@ impl<'a> Run<'a> {
             self.say(&members, sink);
             tell(self.tracer.states(plan, &self.lives), sink);
             self.attend(sink);
-            self.sampler.look(plan, &self.lives, monotonic_ns());
+            self.over_time.look(&self.lives);
             if !self.must_end() {
                 self.begin_wave(&mut waves, &roll);
             }
@@ -455,7 +455,7 @@ impl<'a> Run<'a> {
             .saturating_add(look_ns)
             .min(self.next_progress_ns)
             .min(self.attendance.next_ns())
-            .min(self.sampler.next_ns())
+            .min(self.over_time.next_ns())
             .min(overdue_ns.max(now_ns + LOOK_NS))
     }
 
@@ -542,6 +542,7 @@ struct Pause {
 
 impl Pause {
     /// Rests, four times as long as what was done since the last rest took, and begins again. Waiting does not count.
+    /// No signal is heard meanwhile: the rest is short, however long a slow terminal took to show what was told.
     fn rest(&mut self) {
         /// A shorter rest is not worth a system call.
         const LEAST_NS: u64 = 100_000;
@@ -556,6 +557,6 @@ impl Pause {
     /// A look is done.
     fn done(&mut self) {
         let now_ns = monotonic_ns();
-        self.until_ns = now_ns + 4 * (now_ns - self.began_ns);
+        self.until_ns = now_ns + (4 * (now_ns - self.began_ns)).min(2 * LOOK_NS);
     }
 }

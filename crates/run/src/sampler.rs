@@ -2,14 +2,17 @@
 //! nothing of it.
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use iostrata_os::clock::monotonic_ns;
 use iostrata_result::{JobTimeline, PointDirection, Timeline, TimelinePoint};
 use iostrata_stats::{HistogramBins, LiveLatency};
 
+use crate::execute::VIRTUAL_START_NS;
 use crate::live::{Live, LiveDirection};
-use crate::plan::Plan;
+use crate::plan::{Plan, WorkerPlan};
+use crate::worker::Time;
 
 /// The first windows, nanoseconds.
 const FIRST_WINDOW_NS: u64 = 100_000_000;
@@ -18,8 +21,63 @@ const MOST_POINTS: usize = 600;
 /// Above so many workers, to copy all their histograms would take a good part of a window.
 const MOST_WITH_LATENCY: usize = 128;
 
-/// Looks at the workers of a run in real time.
-pub(crate) struct Sampler {
+/// What the jobs of a run do over time. In real time the coordinator looks; in virtual time a look is due when all
+/// workers have come to its moment, and they stand still for it.
+pub(crate) struct OverTime {
+    sampler: Arc<Mutex<Sampler>>,
+    virtual_time: bool,
+}
+
+impl OverTime {
+    /// Of a run whose jobs begin now, or with virtual time.
+    pub(crate) fn begin(plan: &Plan, lives: &[Arc<Live>], time: &Time) -> OverTime {
+        let Time::Virtual(world) = time else {
+            let sampler = Arc::new(Mutex::new(Sampler::new(plan, monotonic_ns())));
+            return OverTime { sampler, virtual_time: false };
+        };
+        let sampler = Sampler::new(plan, VIRTUAL_START_NS);
+        let first_ns = sampler.next_ns;
+        let sampler = Arc::new(Mutex::new(sampler));
+        let (own, lives) = (Arc::clone(&sampler), lives.to_vec());
+        world.watch(first_ns, move |now_ns| {
+            let mut sampler = lock(&own);
+            sampler.look(&lives, now_ns);
+            sampler.next_ns
+        });
+        OverTime { sampler, virtual_time: true }
+    }
+
+    /// When the coordinator's next look is due.
+    pub(crate) fn next_ns(&self) -> u64 {
+        if self.virtual_time { u64::MAX } else { lock(&self.sampler).next_ns }
+    }
+
+    /// The coordinator looks, if it is time to.
+    pub(crate) fn look(&self, lives: &[Arc<Live>]) {
+        if !self.virtual_time {
+            lock(&self.sampler).look(lives, monotonic_ns());
+        }
+    }
+
+    /// The timeline up to the last look.
+    pub(crate) fn so_far(&self) -> Timeline {
+        lock(&self.sampler).timeline.clone()
+    }
+
+    /// The whole timeline of a run that is over.
+    pub(crate) fn whole(&self, lives: &[Arc<Live>], now_ns: u64) -> Timeline {
+        let mut sampler = lock(&self.sampler);
+        sampler.sample(lives, now_ns);
+        sampler.timeline.clone()
+    }
+}
+
+fn lock(sampler: &Mutex<Sampler>) -> MutexGuard<'_, Sampler> {
+    sampler.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Looks at the workers of a run.
+struct Sampler {
     timeline: Timeline,
     jobs: Vec<Sampled>,
     with_latency: bool,
@@ -29,6 +87,8 @@ pub(crate) struct Sampler {
 
 /// One job, and what its workers had counted at the last look.
 struct Sampled {
+    index: u32,
+    name: String,
     workers: Range<usize>,
     /// Its place in the timeline; `None` before it has begun.
     place: Option<usize>,
@@ -39,12 +99,12 @@ struct Sampled {
 
 impl Sampler {
     /// Of a run that begins now.
-    pub(crate) fn new(plan: &Plan, now_ns: u64) -> Sampler {
+    fn new(plan: &Plan, now_ns: u64) -> Sampler {
         let mut jobs: Vec<Sampled> = Vec::new();
         for (number, worker) in plan.workers.iter().enumerate() {
             match jobs.last_mut() {
                 Some(job) if worker.clone > 0 => job.workers.end = number + 1,
-                _ => jobs.push(Sampled::new(number)),
+                _ => jobs.push(Sampled::new(worker, number)),
             }
         }
         Sampler {
@@ -52,22 +112,16 @@ impl Sampler {
             jobs,
             with_latency: plan.workers.len() <= MOST_WITH_LATENCY,
             start_ns: now_ns,
-            // Virtual time is not the coordinator's.
-            next_ns: if plan.virtual_time { u64::MAX } else { now_ns.saturating_add(FIRST_WINDOW_NS) },
+            next_ns: now_ns.saturating_add(FIRST_WINDOW_NS),
         }
-    }
-
-    /// When the next look is due.
-    pub(crate) fn next_ns(&self) -> u64 {
-        self.next_ns
     }
 
     /// Looks, if it is time to.
-    pub(crate) fn look(&mut self, plan: &Plan, lives: &[Arc<Live>], now_ns: u64) {
+    fn look(&mut self, lives: &[Arc<Live>], now_ns: u64) {
         if now_ns < self.next_ns {
             return;
         }
-        self.sample(plan, lives, now_ns);
+        self.sample(lives, now_ns);
         if self.timeline.longest() > MOST_POINTS {
             self.timeline.halve();
         }
@@ -77,28 +131,13 @@ impl Sampler {
         self.next_ns = self.start_ns.saturating_add(next_ns);
     }
 
-    /// The timeline up to the last look; `None` in virtual time.
-    pub(crate) fn so_far(&self) -> Option<Timeline> {
-        (self.next_ns < u64::MAX).then(|| self.timeline.clone())
-    }
-
-    /// The whole timeline of a run that is over; `None` in virtual time.
-    pub(crate) fn whole(&mut self, plan: &Plan, lives: &[Arc<Live>], now_ns: u64) -> Option<Timeline> {
-        if self.next_ns == u64::MAX {
-            return None;
-        }
-        self.sample(plan, lives, now_ns);
-        Some(self.timeline.clone())
-    }
-
-    fn sample(&mut self, plan: &Plan, lives: &[Arc<Live>], now_ns: u64) {
+    fn sample(&mut self, lives: &[Arc<Live>], now_ns: u64) {
         for job in self.jobs.iter_mut().filter(|job| !job.over) {
             let lives = &lives[job.workers.clone()];
             let Some(point) = job.point(lives, self.with_latency, now_ns) else { continue };
-            let first = &plan.workers[job.workers.start];
             let place = *job.place.get_or_insert_with(|| {
-                let name = first.job.name.clone();
-                self.timeline.jobs.push(JobTimeline { index: first.job_index, job: name, points: Vec::new() });
+                let name = job.name.clone();
+                self.timeline.jobs.push(JobTimeline { index: job.index, job: name, points: Vec::new() });
                 self.timeline.jobs.len() - 1
             });
             let since_start = |ns: u64| ns.saturating_sub(self.start_ns);
@@ -116,8 +155,16 @@ impl Sampler {
 }
 
 impl Sampled {
-    fn new(first: usize) -> Sampled {
-        Sampled { workers: first..first + 1, place: None, last_ns: 0, last: [const { None }; 3], over: false }
+    fn new(plan: &WorkerPlan, first: usize) -> Sampled {
+        Sampled {
+            index: plan.job_index,
+            name: plan.job.name.clone(),
+            workers: first..first + 1,
+            place: None,
+            last_ns: 0,
+            last: [const { None }; 3],
+            over: false,
+        }
     }
 
     /// What was done since the last look; `None` while nobody does anything that counts.

@@ -64,10 +64,10 @@ impl Run<'_> {
             global_options: self.context.global_options.clone(),
             workers,
             disks: if real { self.disks.used(end_ns) } else { Vec::new() },
-            timeline: match end {
-                End::Running => self.sampler.so_far(),
-                _ => self.sampler.whole(self.plan, &self.lives, end_ns),
-            },
+            timeline: Some(match end {
+                End::Running => self.over_time.so_far(),
+                _ => self.over_time.whole(&self.lives, end_ns),
+            }),
             cpu_idleness: self.idle.as_ref().and_then(IdleWatch::read),
             notes,
             end,
