@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use iostrata_testkit::{Folder, iostrata, run};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
 
+const SIGQUIT: i32 = 3;
 /// So long something may take that takes a second.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -21,6 +23,8 @@ struct Terminal {
     controller: File,
     before: Termios,
     screen: Arc<Mutex<vt100::Parser>>,
+    /// All that was ever sent to it.
+    sent: Arc<Mutex<Vec<u8>>>,
     process: Child,
     folder: Folder,
 }
@@ -30,7 +34,12 @@ fn size(rows: u16, columns: u16) -> Winsize {
 }
 
 impl Terminal {
+    /// Runs with `--live`.
     fn run(words: &str) -> Terminal {
+        Terminal::begin(&format!("--live {words}"))
+    }
+
+    fn begin(words: &str) -> Terminal {
         let folder = Folder::new("live");
         let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
         grantpt(&controller).expect("it is ours");
@@ -42,21 +51,24 @@ impl Terminal {
         let before = tcgetattr(&terminal).expect("settings");
         // A session of its own, so that Ctrl-C is for it.
         let mut command = Command::new("setsid");
-        command.args(["--ctty", "--wait", iostrata(), "--live"]).args(words.split_whitespace());
+        command.args(["--ctty", "--wait", iostrata()]).args(words.split_whitespace());
         command.current_dir(folder.path()).env("TERM", "xterm-256color");
         command.stdin(Stdio::from(open())).stdout(Stdio::from(open())).stderr(Stdio::from(open()));
         let process = command.spawn().expect("setsid");
         let controller = File::from(controller);
         let screen = Arc::new(Mutex::new(vt100::Parser::new(24, 80, 500)));
         let (mut reader, shown) = (controller.try_clone().expect("a copy"), Arc::clone(&screen));
+        let sent = Arc::<Mutex<Vec<u8>>>::default();
+        let copy = Arc::clone(&sent);
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             // It ends with an error when nobody has the terminal open any more.
             while let Ok(read @ 1..) = reader.read(&mut bytes) {
+                copy.lock().unwrap().extend(&bytes[..read]);
                 shown.lock().unwrap().process(&bytes[..read]);
             }
         });
-        Terminal { controller, before, screen, process, folder }
+        Terminal { controller, before, screen, sent, process, folder }
     }
 
     fn text(&self) -> String {
@@ -73,6 +85,15 @@ impl Terminal {
 
     fn wait_for_text(&self, what: &str) {
         self.wait_for(what, |screen| screen.contents().contains(what));
+    }
+
+    fn signal(&self, signal: &str) {
+        let pid = self.process.id().to_string();
+        let child = run("pgrep", &["-P", &pid], self.folder.path());
+        // Whether setsid had to fork is its own matter.
+        let child = String::from_utf8_lossy(&child.stdout).trim().to_owned();
+        let pid = if child.is_empty() { pid } else { child };
+        assert!(run("kill", &[signal, &pid], self.folder.path()).status.success());
     }
 
     /// The end of the run; the terminal must be as it was.
@@ -134,15 +155,27 @@ fn a_second_ctrl_c_and_a_signal_leave_the_terminal_as_it_was_too() {
         terminal.wait_for_text("jobs running");
         terminal.controller.write_all(keys).expect("keys");
         if let Some(signal) = signal {
-            let pid = terminal.process.id().to_string();
-            let child = run("pgrep", &["-P", &pid], terminal.folder.path());
-            // Whether setsid had to fork is its own matter.
-            let child = String::from_utf8_lossy(&child.stdout).trim().to_owned();
-            let pid = if child.is_empty() { pid } else { child };
-            assert!(run("kill", &[signal, &pid], terminal.folder.path()).status.success());
+            terminal.signal(signal);
         }
         assert_eq!(terminal.end().code(), Some(128), "{keys:?} {signal:?}");
     }
+}
+
+#[test]
+fn keys_that_stop_or_kill_the_run_leave_the_terminal_as_it_was() {
+    let mut terminal = Terminal::run(LONG);
+    terminal.wait_for("rates", |screen| screen.contents().contains("running") && screen.contents().contains("B/s"));
+    terminal.controller.write_all(b"\x1a").expect("Ctrl-Z");
+    terminal.wait_for("screen from before", |screen| !screen.alternate_screen() && !screen.hide_cursor());
+    assert_eq!(tcgetattr(&terminal.controller).expect("settings").local_modes, terminal.before.local_modes);
+    terminal.signal("-CONT");
+    terminal.wait_for("whole picture again", |screen| {
+        let text = screen.contents();
+        screen.alternate_screen()
+            && ["Throughput:", "IOPS:", "Latency", "running"].iter().all(|word| text.contains(word))
+    });
+    terminal.controller.write_all(b"\x1c").expect("Ctrl-\\");
+    assert_eq!(terminal.end().signal(), Some(SIGQUIT));
 }
 
 #[test]
@@ -172,4 +205,26 @@ fn without_a_terminal_it_says_what_to_do() {
         !output.status.success() && said.contains("--live needs a terminal") && said.contains("--listen"),
         "{said}"
     );
+}
+
+/// As in fio: the line is for the person at the terminal, wherever the report goes, unless only programs read there.
+#[test]
+fn the_line_of_progress_is_shown_unless_the_terminal_gets_nothing_but_documents() {
+    const JOB: &str = "--name=j --ioengine=null --rw=read --bs=4k --size=1g --rate_iops=100 --time_based --runtime=3";
+    let cases = [
+        ("", true),
+        ("--output=report.txt", true),
+        ("--output-format=json --output=report.json", true),
+        ("--output-format=json,normal", true),
+        ("--output-format=json", false),
+        ("--output-format=json --eta=always", false),
+        ("--minimal", false),
+        ("--eta=never", false),
+    ];
+    let runs = cases.map(|(more, shown)| (Terminal::begin(&format!("{more} {JOB}")), more, shown));
+    for (mut terminal, more, shown) in runs {
+        assert!(terminal.end().success());
+        let text = String::from_utf8_lossy(&terminal.sent.lock().unwrap()).into_owned();
+        assert_eq!(text.contains("[eta 0"), shown, "{more}: {text:?}");
+    }
 }

@@ -238,6 +238,16 @@ pub fn take_status_request() -> bool {
     STATUS_ASKED.swap(false, Ordering::SeqCst)
 }
 
+/// Does what a handler does, and puts `errno` back, which belongs to the interrupted code.
+pub(crate) fn keeping_errno(act: impl FnOnce()) {
+    let place = errno_location();
+    // SAFETY: the address is valid as long as the thread.
+    let kept = unsafe { *place };
+    act();
+    // SAFETY: as above.
+    unsafe { *place = kept };
+}
+
 /// Where the C library keeps the calling thread's `errno`.
 fn errno_location() -> *mut libc::c_int {
     // SAFETY: no arguments; the address is valid as long as the thread.

@@ -5,6 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::signals::{handle, keeping_errno};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 /// The other screen, without a cursor.
@@ -14,12 +15,22 @@ const LEAVE: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?1049l";
 
 /// The terminal's settings before it was taken over.
 static BEFORE: OnceLock<Termios> = OnceLock::new();
+/// Its settings while it is taken over.
+static QUIET: OnceLock<Termios> = OnceLock::new();
 /// Whether it is taken over now.
 static FULL: AtomicBool = AtomicBool::new(false);
+/// Whether it was given back for a pause and taken over again: nothing is on it then.
+static EMPTY: AtomicBool = AtomicBool::new(false);
+
+/// What ends a process that does not handle it, by a key (Ctrl-\), another process or its own hand. Segment faults are
+/// the runtime's: it tells an overflow of the stack by them, and ends with SIGABRT.
+const DEADLY: [i32; 7] =
+    [libc::SIGQUIT, libc::SIGABRT, libc::SIGALRM, libc::SIGUSR2, libc::SIGXCPU, libc::SIGILL, libc::SIGFPE];
 
 /// The whole terminal is a picture while this lives; then it is as it was before.
 ///
-/// Keys are not echoed, but Ctrl-C and its like still send their signals.
+/// Keys are not echoed, but Ctrl-C and its like still send their signals. While the process is stopped (Ctrl-Z), and
+/// when a signal ends it that can be caught, the terminal is as it was too.
 #[derive(Debug)]
 pub struct FullScreen(());
 
@@ -33,7 +44,9 @@ impl FullScreen {
         let before = tcgetattr(&stdout)?;
         let mut quiet = BEFORE.get_or_init(|| before).clone();
         quiet.local_modes -= LocalModes::ECHO | LocalModes::ICANON;
-        tcsetattr(&stdout, OptionalActions::Now, &quiet)?;
+        tcsetattr(&stdout, OptionalActions::Now, QUIET.get_or_init(|| quiet))?;
+        DEADLY.iter().for_each(|&signal| handle(signal, last_act, libc::SA_RESETHAND));
+        handle(libc::SIGTSTP, pause, libc::SA_RESTART);
         FULL.store(true, Ordering::SeqCst);
         let screen = FullScreen(());
         let mut stdout = stdout.lock();
@@ -45,6 +58,11 @@ impl FullScreen {
     /// Whether it still is: a panic or a second interrupt may have given it back.
     pub fn is_there(&self) -> bool {
         FULL.load(Ordering::SeqCst)
+    }
+
+    /// Whether it was emptied since the last call, by a stop of the process.
+    pub fn was_emptied(&self) -> bool {
+        EMPTY.swap(false, Ordering::SeqCst)
     }
 }
 
@@ -65,6 +83,38 @@ pub fn give_back() {
             let _ = tcsetattr(stdout, OptionalActions::Now, before);
         }
     }
+}
+
+/// Handler of what ends the process: the terminal first. Its disposition is the default again.
+extern "C" fn last_act(signal: libc::c_int) {
+    give_back();
+    // SAFETY: async-signal-safe; it takes effect when the handler returns, as the signal is blocked until then.
+    unsafe { libc::raise(signal) };
+}
+
+/// Handler of Ctrl-Z: stops the process with the terminal as it was, and takes it over when the process goes on.
+extern "C" fn pause(_signal: libc::c_int) {
+    keeping_errno(|| {
+        let taken = FULL.load(Ordering::SeqCst);
+        give_back();
+        // SAFETY: async-signal-safe, and valid for the process itself. It returns when the process goes on.
+        unsafe { libc::raise(libc::SIGSTOP) };
+        if taken {
+            take_again();
+        }
+    });
+}
+
+/// Two system calls and no lock, as [`give_back`]. In the background they stop the process again, until the terminal is
+/// its own.
+fn take_again() {
+    let Some(quiet) = QUIET.get() else { return };
+    // SAFETY: standard output stays open as long as the process lives.
+    let stdout = unsafe { BorrowedFd::borrow_raw(libc::STDOUT_FILENO) };
+    let _ = tcsetattr(stdout, OptionalActions::Now, quiet);
+    let _ = rustix::io::write(stdout, ENTER);
+    EMPTY.store(true, Ordering::SeqCst);
+    FULL.store(true, Ordering::SeqCst);
 }
 
 /// Whether standard output is a terminal.

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 /// Copies tried before the reader asks the writer to hold still.
 const OPTIMISTIC_TRIES: u32 = 8;
 /// Turns of the spin loop that a writer grants a reader which asked it to hold still (some tens of microseconds,
-/// several times what a copy of all histograms of a worker takes).
-const HOLD_SPINS: u32 = 1 << 12;
+/// several times what a copy of all histograms of a worker takes). Without optimization a copy takes a millisecond.
+const HOLD_SPINS: u32 = if cfg!(debug_assertions) { 1 << 17 } else { 1 << 12 };
 /// Turns of the spin loop before a waiting reader gives its processor away.
 const READER_SPINS: u32 = 1 << 8;
 

@@ -9,7 +9,7 @@ use iostrata_os::terminal::{FullScreen, give_back};
 use iostrata_result::RunResult;
 use iostrata_run::{Plan, Progress};
 use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{Backend as _, CrosstermBackend};
 
 use self::draw::Picture;
 use crate::output::complain;
@@ -69,9 +69,20 @@ impl Screen {
         self.draw();
     }
 
+    /// The next picture is drawn whole. The terminal is asked nothing: it would have to answer through the keyboard.
+    fn begin_anew(&mut self) {
+        if let Ok(mut terminal) = Terminal::new(CrosstermBackend::new(std::io::stdout())) {
+            let _ = terminal.backend_mut().clear();
+            self.terminal = terminal;
+        }
+    }
+
     fn draw(&mut self) {
         if self.full.is_there() {
             // A terminal that went away is told of when the report is written.
+            if self.full.was_emptied() {
+                self.begin_anew();
+            }
             let _ = self.terminal.draw(|frame| self.picture.draw(frame));
         }
     }
