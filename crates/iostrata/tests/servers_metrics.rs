@@ -25,7 +25,7 @@ impl Run {
         let runtime = format!("--runtime={seconds}");
         let words =
             ["--ioengine=null", "--rw=randrw", "--bs=4k", "--size=1g", "--time_based", "--rate_iops=1000", &runtime];
-        let names = ["--name=a \"quoted\" \\ name", "--listen=0", "--output=/dev/null", "--fsync=8"];
+        let names = ["--name=a \"quoted\" \\ name", "--listen=127.0.0.1:0", "--output=/dev/null", "--fsync=8"];
         let mut command = Command::new(iostrata());
         command.args(names).args(words).current_dir(folder.path()).stderr(Stdio::piped()).stdout(Stdio::null());
         let mut process = command.spawn().expect("iostrata");

@@ -219,7 +219,7 @@ impl Parser<'_> {
         let meaning = match (dashes, body) {
             (1, "v") => self.meaning("version"),
             (1, "h") => self.meaning("help"),
-            _ => self.meaning(typed),
+            _ => by_value(self.meaning(typed), inline),
         };
         let (name, argument) = match &meaning {
             Meaning::Tool(row) => (row.name, row.argument),
@@ -544,6 +544,16 @@ impl Parser<'_> {
                 None
             }
         }
+    }
+}
+
+/// fio's net engine has an option of the same name as one of ours, `listen`: a truth, where ours is an address.
+fn by_value(meaning: Meaning, inline: Option<&str>) -> Meaning {
+    match (&meaning, inline) {
+        (Meaning::Tool(row), None | Some("" | "0" | "1")) if row.name == "listen" => all_options()
+            .find(|option| option.name == row.name)
+            .map_or(Meaning::Unknown, |option| Meaning::Job(option.name, option)),
+        _ => meaning,
     }
 }
 

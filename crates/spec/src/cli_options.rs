@@ -60,7 +60,12 @@ pub static TOOL_OPTIONS: &[ToolSpec] = &[
     row("save", Required("FILE"), "write the whole result to a file", Ours),
     row("html", Required("FILE"), "write a page with charts to a file", Ours),
     row("also", Required("FORMAT:FILE"), "write the result in one more format to one more file; may be repeated", Ours),
-    row("listen", Required("[ADDRESS:]PORT"), "serve metrics and a page while the run goes on", Ours),
+    row(
+        "listen",
+        Required("[ADDRESS:]PORT"),
+        "serve metrics and a page while the run goes on (0 or 1: the net engine's option)",
+        Ours,
+    ),
     row("live", None, "show the run on the whole screen", Ours),
     row("eta", Required("WHEN"), "show progress: always, never or auto", Same),
     row("eta-interval", Required("TIME"), "refresh progress this often, 250 ms or more", Same),

@@ -265,7 +265,8 @@ fn no_two_rows_share_a_name_in_one_engine() {
             seen.entry(name).or_default().push(row);
         }
     }
-    for row in crate::TOOL_OPTIONS {
+    // Which of the two is meant, the value of `listen` says: `the_net_engine_keeps_its_own_listen`.
+    for row in crate::TOOL_OPTIONS.iter().filter(|row| row.name != "listen") {
         assert!(!seen.contains_key(row.name), "{} is in both tables", row.name);
     }
 }

@@ -137,6 +137,19 @@ fn options_of_the_tool_are_understood() {
 }
 
 #[test]
+fn the_net_engine_keeps_its_own_listen() {
+    for word in ["--listen", "--listen=1", "--listen=0"] {
+        let words = ["--name=x", "--ioengine=net", "--size=4k", word];
+        let world = World::default();
+        let line = world.run(&words).unwrap_or_else(|said| panic!("{word}: {said:?}"));
+        assert_eq!(line.tool.listen, None, "{word}");
+        assert!(line.jobs[0].words.iter().any(|own| own.name == "listen"), "{word}: {:?}", line.jobs[0].words);
+    }
+    let ours = World::default().run(&["--name=x", "--listen=127.0.0.1:0"]).unwrap();
+    assert_eq!(ours.tool.listen, Some("127.0.0.1:0".parse().unwrap()));
+}
+
+#[test]
 fn options_of_the_tool_that_are_wrong_are_refused() {
     for argument in [
         "--output-format=xml",
