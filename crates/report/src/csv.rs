@@ -4,8 +4,8 @@ use iostrata_result::derive::{self, Direction, Latency, Report};
 use iostrata_result::{PointDirection, RunResult, TimelinePoint};
 
 const SUMMARY: &str = "job,group,jobs,direction,error,ios,bytes,short_ios,failed_ios,runtime_ms,bandwidth_bytes_per_s,\
-                       iops,slat_mean_ns,clat_mean_ns,lat_min_ns,lat_mean_ns,lat_stddev_ns,lat_max_ns,p50_ns,p95_ns,\
-                       p99_ns,p99.9_ns,user_cpu_percent,system_cpu_percent\r\n";
+                       iops,slat_mean_ns,clat_mean_ns,lat_min_ns,lat_mean_ns,lat_stddev_ns,lat_max_ns,percentiles_of,\
+                       p50_ns,p95_ns,p99_ns,p99.9_ns,user_cpu_percent,system_cpu_percent\r\n";
 const TIMELINE: &str = "job,start_ns,end_ns,direction,ios,bytes,iops,bandwidth_bytes_per_s,p50_ns,p99_ns,p99.9_ns\r\n";
 
 /// A row for each job and direction.
@@ -16,7 +16,7 @@ pub fn summary(run: &RunResult) -> String {
 }
 
 fn summary_row(report: &Report<'_>, row: &Direction) -> String {
-    let listed = if row.clat.percentiles.is_some() { &row.clat } else { &row.lat };
+    let (kind, chief) = row.chief_latency();
     let cells = [
         field(&report.job.name),
         report.group.to_string(),
@@ -36,10 +36,11 @@ fn summary_row(report: &Report<'_>, row: &Direction) -> String {
         decimal(row.lat.mean_ns()),
         decimal(row.lat.stddev_ns()),
         row.lat.max_ns().to_string(),
-        percentile(listed, 50.0),
-        percentile(listed, 95.0),
-        percentile(listed, 99.0),
-        percentile(listed, 99.9),
+        kind.to_owned(),
+        percentile(chief, 50.0),
+        percentile(chief, 95.0),
+        percentile(chief, 99.0),
+        percentile(chief, 99.9),
         decimal(report.user_cpu_percent),
         decimal(report.system_cpu_percent),
     ];
@@ -78,8 +79,7 @@ fn timeline_row(job: &str, point: &TimelinePoint, direction: &str, counts: &Poin
 }
 
 fn percentile(latency: &Latency, wanted: f64) -> String {
-    let found = latency.percentiles.iter().flatten().find(|percentile| (percentile.p - wanted).abs() < 1e-9);
-    found.map_or(String::new(), |percentile| percentile.ns.to_string())
+    latency.percentile(wanted).map_or(String::new(), |ns| ns.to_string())
 }
 
 fn decimal(value: f64) -> String {

@@ -97,7 +97,7 @@ pub fn render(run: Option<&RunResult>, dialect: Dialect) -> String {
         "Completion latency, or total latency where that alone is measured.",
     );
     for (labels, row) in &rows {
-        let latency = if row.clat.count() > 0 { &row.clat } else { &row.lat };
+        let (_, latency) = row.chief_latency();
         page.histogram("iostrata_latency_seconds", labels, latency);
     }
     page.head("iostrata_sync_latency_seconds", "histogram", "Latency of fsync and its kin.");

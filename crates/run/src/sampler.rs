@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use iostrata_os::clock::monotonic_ns;
+use iostrata_os::thread::thread_usage;
 use iostrata_result::{JobTimeline, PointDirection, Timeline, TimelinePoint};
 use iostrata_stats::{HistogramBins, LiveLatency};
 
@@ -54,8 +55,15 @@ impl OverTime {
 
     /// The coordinator looks, if it is time to.
     pub(crate) fn look(&self, lives: &[Arc<Live>]) {
-        if !self.virtual_time {
-            lock(&self.sampler).look(lives, monotonic_ns());
+        if self.virtual_time {
+            return;
+        }
+        let mut sampler = lock(&self.sampler);
+        let now_ns = monotonic_ns();
+        if now_ns >= sampler.next_ns {
+            let before_ns = cpu_ns();
+            sampler.look(lives, now_ns);
+            sampler.keep_cheap(cpu_ns().saturating_sub(before_ns));
         }
     }
 
@@ -70,6 +78,12 @@ impl OverTime {
         sampler.sample(lives, now_ns);
         sampler.timeline.clone()
     }
+}
+
+/// CPU time of this thread.
+fn cpu_ns() -> u64 {
+    let usage = thread_usage();
+    usage.user_ns + usage.system_ns
 }
 
 fn lock(sampler: &Mutex<Sampler>) -> MutexGuard<'_, Sampler> {
@@ -113,6 +127,13 @@ impl Sampler {
             with_latency: plan.workers.len() <= MOST_WITH_LATENCY,
             start_ns: now_ns,
             next_ns: now_ns.saturating_add(FIRST_WINDOW_NS),
+        }
+    }
+
+    /// Joins windows until looks that cost so much take a hundredth of a processor at most.
+    fn keep_cheap(&mut self, look_ns: u64) {
+        while look_ns > self.timeline.window_ns / 100 {
+            self.timeline.halve();
         }
     }
 
@@ -177,7 +198,9 @@ impl Sampled {
         let end_ns = if self.over { ends_ns.iter().copied().max().unwrap_or(now_ns) } else { now_ns };
         let mut counted: [Option<PointDirection>; 3] = [const { None }; 3];
         for live in measured() {
-            live.lock.read(|| copy(live, with_latency)).into_iter().zip(&mut counted).for_each(|(own, sum)| {
+            // Without the lock: it would have the worker hold still. What is torn between two windows is put right by
+            // the next, and nothing is torn once the worker has ended.
+            copy(live, with_latency).into_iter().zip(&mut counted).for_each(|(own, sum)| {
                 if let Some(own) = own {
                     sum.get_or_insert_default().merge(&own);
                 }

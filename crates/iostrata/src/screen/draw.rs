@@ -215,8 +215,8 @@ impl Picture {
         let used = report.directions.iter().filter(|row| !row.is_empty());
         let rows: Vec<Row<'static>> = used
             .map(|row| {
-                let latency = if row.clat.count() > 0 { &row.clat } else { &row.lat };
-                let p99 = latency.summary.bins.percentile(99.0, Some(latency.max_ns()));
+                let (_, latency) = row.chief_latency();
+                let p99 = latency.percentile(99.0);
                 Row::new([
                     report.job.name.clone(),
                     word(state).to_owned(),

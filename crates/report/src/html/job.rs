@@ -122,9 +122,8 @@ fn kinds(row: &Direction) -> Vec<(&'static str, &'static str, &Latency)> {
 /// The percentiles of the table: heads, and which.
 const SHOWN: [(&str, f64); 4] = [("p50", 50.0), ("p95", 95.0), ("p99", 99.0), ("p99.9", 99.9)];
 
-fn shown_percentile(latency: &Latency, wanted: f64) -> String {
-    let found = latency.percentiles.iter().flatten().find(|percentile| (percentile.p - wanted).abs() < 1e-9);
-    found.map_or_else(|| "–".to_owned(), |percentile| duration(percentile.ns as f64))
+pub(super) fn shown_percentile(latency: &Latency, wanted: f64) -> String {
+    latency.percentile(wanted).map_or_else(|| "–".to_owned(), |ns| duration(ns as f64))
 }
 
 fn latencies(report: &Report<'_>) -> String {
@@ -152,7 +151,7 @@ fn latencies(report: &Report<'_>) -> String {
 
 /// All latencies of a row by their logarithm.
 fn distribution(id: &str, row: &Direction) -> String {
-    let latency = if row.clat.summary.bins.is_empty() { &row.lat } else { &row.clat };
+    let (_, latency) = row.chief_latency();
     let bins = &latency.summary.bins;
     if bins.is_empty() {
         return String::new();
@@ -171,7 +170,7 @@ fn distribution(id: &str, row: &Direction) -> String {
     let marks: Vec<(String, f64)> = SHOWN
         .iter()
         .filter_map(|(name, wanted)| {
-            let ns = bins.percentile(*wanted, Some(latency.max_ns()))?;
+            let ns = latency.percentile(*wanted)?;
             Some((format!("{name} {}", duration(ns as f64)), ns as f64))
         })
         .collect();

@@ -108,7 +108,8 @@ fn summary(reports: &[Report<'_>]) -> String {
         "Direction".into(),
         term("Bandwidth", "bandwidth"),
         term("IOPS", "iops"),
-        term("Mean latency", "lat"),
+        term("Latency", "clat"),
+        "Mean".into(),
         term("p99", "percentiles"),
     ];
     let rows: Vec<Vec<String>> =
@@ -129,16 +130,15 @@ fn rows_of(number: usize, report: &Report<'_>) -> Vec<Vec<String>> {
     let row = |row: &derive::Direction| {
         let name = escape(&report.job.name);
         let name = if number < MOST_SECTIONS { format!("<a href=\"#job{number}\">{name}</a>") } else { name };
-        let latency = if row.lat.count() > 0 { &row.lat } else { &row.clat };
-        let listed = if row.clat.percentiles.is_some() { &row.clat } else { &row.lat };
-        let p99 = listed.percentiles.iter().flatten().find(|percentile| percentile.p == 99.0);
+        let (kind, latency) = row.chief_latency();
         vec![
             name,
             row.kind.name().to_owned(),
             style.rate(row.bw_bytes()),
             style.count(row.iops().round() as u64),
+            kind.to_owned(),
             scale::duration(latency.mean_ns()),
-            p99.map_or_else(|| "–".to_owned(), |percentile| scale::duration(percentile.ns as f64)),
+            job::shown_percentile(latency, 99.0),
         ]
     };
     report.directions.iter().filter(|row| !row.is_empty()).map(row).collect()

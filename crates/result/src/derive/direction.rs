@@ -112,6 +112,12 @@ pub struct Direction {
 }
 
 impl Direction {
+    /// The latency that stands for the row where there is room for one, and its name: completion, or total where that
+    /// alone was measured.
+    pub fn chief_latency(&self) -> (&'static str, &Latency) {
+        if self.clat.count() > 0 || self.lat.count() == 0 { ("completion", &self.clat) } else { ("total", &self.lat) }
+    }
+
     /// I/Os issued: completed or failed. (fio's "total_ios" and "issued rwts" count so.)
     pub fn issued_ios(&self) -> u64 {
         self.ios.saturating_add(self.failed_ios)

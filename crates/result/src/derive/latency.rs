@@ -41,6 +41,13 @@ impl Latency {
         Self { summary, percentiles }
     }
 
+    /// The percentile `p`: as it was asked for, or by the bins; `None` where neither tells it.
+    pub fn percentile(&self, p: f64) -> Option<u64> {
+        let told = self.percentiles.iter().flatten().find(|percentile| (percentile.p - p).abs() < 1e-9);
+        let max = (self.count() > 0).then(|| self.max_ns());
+        told.map(|percentile| percentile.ns).or_else(|| self.summary.bins.percentile(p, max))
+    }
+
     /// Count, sums, extremes.
     pub fn moments(&self) -> &Moments {
         &self.summary.moments
