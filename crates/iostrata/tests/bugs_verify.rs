@@ -277,3 +277,28 @@ fn threads_of_verify_async_find_what_the_worker_would() {
     assert_eq!((read.code, counts(&read).0), (1, EILSEQ), "{}", read.stderr);
     assert!(read.stderr.contains("offset 1036288"), "{}", read.stderr);
 }
+
+/// Writes have their own time and the check at the end has its own, as in fio: neither lowers the other's bandwidth.
+#[test]
+fn what_is_written_is_not_timed_with_what_is_read_back() {
+    let times = |words: &str| {
+        let outcome = run(&Folder::new("verify-times"), words);
+        let job = &outcome.json.as_ref().unwrap_or_else(|| panic!("no document: {}", outcome.stderr))["jobs"][0];
+        let number = |value: &serde_json::Value| value.as_u64().unwrap();
+        (number(&job["read"]["runtime"]), number(&job["write"]["runtime"]), number(&job["job_runtime"]))
+    };
+    let common = "--name=v --bs=4k --size=4m --verify=crc32c --verify_state_save=0";
+    for more in ["--rw=write", "--rw=randwrite --loops=2", "--rw=write --ioengine=libaio --iodepth=4"] {
+        let (read, write, all) = times(&format!("{common} {more}"));
+        // Each is rounded up to a millisecond, the whole is rounded down.
+        assert!(
+            read > 0 && write > 0 && (all..=all + 3).contains(&(read + write)),
+            "{more}: {read} + {write} of {all}"
+        );
+    }
+    let (read, write, all) = times(&format!("{common} --rw=randrw --size=16m"));
+    assert!(write < read && read.abs_diff(all) <= 1, "reads go on all the time: {read}, {write} of {all}");
+    // Here they go on beside the writes: fio times only those at the end, and shows gigabytes a second.
+    let (read, _, all) = times(&format!("{common} --rw=write --verify_backlog=16"));
+    assert!(read.abs_diff(all) <= 1, "{read} of {all}");
+}

@@ -42,7 +42,8 @@ pub(crate) fn collect(plan: &WorkerPlan, live: &Live, group: Option<&Group>, tim
     let measured_ns = if measure_start_ns == 0 { 0 } else { end_ns.saturating_sub(measure_start_ns) };
     let mut result = live.lock.read(|| {
         let directions = live.directions();
-        let direction = |index: usize| directions[index].as_ref().map(|counted| read_direction(counted, measured_ns));
+        let active_ns = active_ns(plan, measured_ns, live.checked_ns(measure_start_ns, end_ns).min(measured_ns));
+        let direction = |index: usize| Some(read_direction(directions[index].as_ref()?, active_ns[index]));
         WorkerResult {
             job: facts(plan, &ending),
             clone: plan.clone,
@@ -114,7 +115,16 @@ fn counts(counters: &[iostrata_stats::LiveCounter; 7]) -> [u64; 7] {
     std::array::from_fn(|index| counters[index].get())
 }
 
-fn read_direction(counted: &LiveDirection, measured_ns: u64) -> DirectionResult {
+/// How long reads, writes and trims went on: nothing is written while all is read back in the end, and a job that only
+/// writes reads at no other time. What is read back in between (`verify_backlog`) goes on beside the writes.
+fn active_ns(plan: &WorkerPlan, measured_ns: u64, checked_ns: u64) -> [u64; 3] {
+    let job = &plan.job;
+    let reads_apart = checked_ns > 0 && !job.workload.reads && job.verify.backlog == 0;
+    let written_ns = measured_ns - checked_ns;
+    [if reads_apart { checked_ns } else { measured_ns }, written_ns, written_ns]
+}
+
+fn read_direction(counted: &LiveDirection, active_ns: u64) -> DirectionResult {
     let ios = counted.ios.get();
     DirectionResult {
         bytes: counted.bytes.get(),
@@ -122,7 +132,7 @@ fn read_direction(counted: &LiveDirection, measured_ns: u64) -> DirectionResult 
         short_ios: counted.short_ios.get(),
         dropped_ios: 0,
         failed_ios: counted.failed_ios.get(),
-        runtime_ns: if ios > 0 { measured_ns } else { 0 },
+        runtime_ns: if ios > 0 { active_ns } else { 0 },
         slat: counted.slat.snapshot(),
         clat: counted.clat.snapshot(),
         lat: counted.lat.snapshot(),

@@ -158,6 +158,10 @@ pub(crate) struct Live {
     pub io_start_ns: AtomicU64,
     /// When I/O ended; 0 while it goes on.
     pub end_ns: AtomicU64,
+    /// Time spent reading back what was written, at the end of passes that are over, nanoseconds.
+    pub check_ns: LiveCounter,
+    /// When the present reading back began; 0 while there is none.
+    pub check_since_ns: AtomicU64,
     /// The depth that `latency_target` tries, or found.
     pub search_depth: AtomicU32,
     /// The clock that `job_start_clock_id` names, milliseconds, when I/O began.
@@ -231,6 +235,8 @@ impl Live {
             measure_start_ns: AtomicU64::new(0),
             io_start_ns: AtomicU64::new(0),
             end_ns: AtomicU64::new(0),
+            check_ns: LiveCounter::default(),
+            check_since_ns: AtomicU64::new(0),
             search_depth: AtomicU32::new(1),
             started_clock_ms: OnceLock::new(),
             waker: Mutex::new(None),
@@ -321,6 +327,15 @@ impl Live {
         (since(&self.measure_start_ns), since(&self.io_start_ns))
     }
 
+    /// How much of the measured time was spent reading back what was written, nanoseconds.
+    pub(crate) fn checked_ns(&self, measure_start_ns: u64, end_ns: u64) -> u64 {
+        let present_ns = match self.check_since_ns.load(Relaxed) {
+            0 => 0,
+            since_ns => end_ns.saturating_sub(since_ns.max(measure_start_ns)),
+        };
+        self.check_ns.get().saturating_add(present_ns)
+    }
+
     /// Forgets all that was counted: the end of the ramp. Called by the worker.
     pub(crate) fn reset(&self) {
         let _batch = self.lock.write();
@@ -344,6 +359,7 @@ impl Live {
             counter.set(0);
         }
         self.zone_resets.set(0);
+        self.check_ns.set(0);
         self.batch_stamp_error_ns.set(0);
         self.buckets.reset();
     }

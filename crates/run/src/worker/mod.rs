@@ -459,8 +459,13 @@ fn read_back<C: Clock>(
 ) -> Result<PassEnd, RunError> {
     let state = core.live.state();
     core.live.set_state(State::Verifying);
+    let since_ns = core.clock.now_ns();
+    core.live.check_since_ns.store(since_ns, Relaxed);
     reopen(birth, core, instance, depth)?;
     let end = one_pass(core, instance, asynchronous)?;
+    let now_ns = core.clock.now_ns();
+    core.live.check_since_ns.store(0, Relaxed);
+    core.live.check_ns.add(now_ns.saturating_sub(since_ns.max(core.live.measure_start_ns.load(Relaxed))));
     core.live.set_state(state);
     Ok(end)
 }
