@@ -43,6 +43,16 @@ pub struct Io {
     pub file: FileId,
     /// The operation.
     pub op: Op,
+    /// Class, hint and level under which the request goes down, as the kernel takes them; 0 for those of the thread.
+    /// Engines that cannot pass it on do not look at it.
+    pub priority: u16,
+}
+
+impl Io {
+    /// A request of this operation, with nothing to transfer, in slot 0 of file 0.
+    pub const fn of(op: Op) -> Io {
+        Io { offset: 0, slot_offset: 0, len: 0, slot: 0, file: 0, op, priority: 0 }
+    }
 }
 
 /// The end of one request.

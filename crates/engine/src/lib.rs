@@ -29,6 +29,8 @@ mod sim;
 mod splice;
 mod sync;
 #[cfg(target_os = "linux")]
+mod transfer_flags;
+#[cfg(target_os = "linux")]
 mod uring;
 pub mod virtual_time;
 pub mod zoned_disk;

@@ -4,9 +4,14 @@
 //! It is asynchronous only with `O_DIRECT`: a buffered `io_submit` does the I/O before it returns. Flushes and trims
 //! are done in the calling thread, after what came before them has been submitted, as fio does.
 
+mod ring;
+
 use std::sync::Arc;
 
 use iostrata_os::io::syscall;
+use iostrata_spec::EngineOptions;
+
+use self::ring::Ring;
 
 use crate::api::{
     Availability, Caps, Completion, Completions, Deadline, Engine, EngineConfig, EngineError, EngineSpec, FileTable,
@@ -15,6 +20,7 @@ use crate::api::{
 use crate::arena::SlotArena;
 use crate::blocking::{buffer, descriptor, without_data};
 use crate::flight::{Flight, drain, remaining};
+use crate::transfer_flags::TransferFlags;
 
 /// The registry's row.
 pub(crate) const SPEC: EngineSpec = EngineSpec {
@@ -43,12 +49,15 @@ struct Iocb {
     event_fd: u32,
 }
 
-/// `IOCB_CMD_PREAD` and `IOCB_CMD_PWRITE`.
+/// `IOCB_CMD_PREAD` and its kin.
 const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
 
-/// `RWF_ATOMIC` of `linux/fs.h`.
-const RWF_ATOMIC: u32 = 0x40;
+const PREADV: u16 = 7;
+const PWRITEV: u16 = 8;
+
+/// In `aio_flags`: the block's priority counts (`IOCB_FLAG_IOPRIO`).
+const HAS_PRIORITY: u32 = 2;
 
 /// No key, and these flags.
 fn key_and_flags(flags: u32) -> [u32; 2] {
@@ -90,13 +99,13 @@ fn availability() -> Availability {
 }
 
 fn make(config: &EngineConfig) -> Result<Instance, EngineError> {
-    let write_flags = if config.options.atomic { RWF_ATOMIC } else { 0 };
-    Ok(Instance::Async(Box::new(Libaio { files: FileTable::default(), write_flags, attached: None })))
+    let options = config.options.clone();
+    Ok(Instance::Async(Box::new(Libaio { files: FileTable::default(), options, attached: None })))
 }
 
 struct Libaio {
     files: FileTable,
-    write_flags: u32,
+    options: EngineOptions,
     attached: Option<Attached>,
 }
 
@@ -108,23 +117,38 @@ struct Attached {
     /// What the next `io_submit` takes.
     batch: Vec<*mut Iocb>,
     events: Box<[Event]>,
+    /// The ring of events, if it is to be looked at without a call.
+    ring: Option<Ring>,
+    flags: TransferFlags,
+    /// One for each slot, if reads and writes go by vectors; the kernel reads it in `io_submit`.
+    vectors: Box<[libc::iovec]>,
 }
 
 impl Attached {
     /// Fills the slot's control block and puts it into the batch.
-    fn stage(&mut self, io: &Io, fd: i32, write_flags: u32) {
+    fn stage(&mut self, io: &Io, fd: i32) {
         let address = buffer(self.flight.arena(), io);
         // Before the block, so that a slot that is in flight already never gets into a batch.
         self.flight.take(io.slot);
+        let writes = io.op == Op::Write;
+        let (opcode, buffer, bytes) = match self.vectors.get_mut(io.slot as usize) {
+            Some(vector) => {
+                *vector = libc::iovec { iov_base: address.cast(), iov_len: io.len as usize };
+                (if writes { PWRITEV } else { PREADV }, std::ptr::from_ref(vector) as u64, 1)
+            }
+            None => (if writes { PWRITE } else { PREAD }, address as u64, u64::from(io.len)),
+        };
         let block = &mut self.blocks[io.slot as usize];
         *block = Iocb {
             data: u64::from(io.slot),
-            key_and_flags: if io.op == Op::Write { key_and_flags(write_flags) } else { [0; 2] },
-            opcode: if io.op == Op::Write { PWRITE } else { PREAD },
+            key_and_flags: key_and_flags(self.flags.each(writes)),
+            opcode,
+            priority: io.priority as i16,
             fd: fd as u32,
-            buffer: address as u64,
-            bytes: u64::from(io.len),
+            buffer,
+            bytes,
             offset: io.offset as i64,
+            flags: if io.priority == 0 { 0 } else { HAS_PRIORITY },
             ..Iocb::default()
         };
         self.batch.push(block);
@@ -178,7 +202,16 @@ impl Attached {
         if in_flight == 0 {
             return Ok(());
         }
-        let min = if until == Deadline::Now { 0 } else { min.min(in_flight) };
+        let mut min = if until == Deadline::Now { 0 } else { min.min(in_flight) };
+        if let Some(ring) = self.ring {
+            let flight = &mut self.flight;
+            let each = |event: &Event| flight.complete(event.data as u32, event.result as i32, done);
+            min = min.saturating_sub(ring.take(in_flight as usize, each) as u32);
+            if min == 0 {
+                return Ok(());
+            }
+        }
+        let in_flight = self.flight.count();
         let timeout = remaining(if min == 0 { Deadline::Now } else { until });
         let timeout = timeout.as_ref().map_or(0, |timeout| std::ptr::from_ref(timeout) as usize);
         let events = self.events.as_mut_ptr() as usize;
@@ -231,18 +264,29 @@ impl Engine for Libaio {
             errno => EngineError::System { call: "io_setup", errno },
         })?;
         self.files = files.clone();
+        let mut notes = Vec::new();
+        let ring = if self.options.userspace_reap { Ring::of(context) } else { None };
+        if self.options.userspace_reap && ring.is_none() {
+            notes
+                .push("userspace_reap=1: the kernel's ring of events does not look as expected; calls are made".into());
+        }
+        let no_vector = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        let vectors = if self.options.vectored_aio { slots.slots() as usize } else { 0 };
         self.attached = Some(Attached {
             context,
             blocks: vec![Iocb::default(); slots.slots() as usize].into(),
             batch: Vec::with_capacity(depth as usize),
             events: vec![Event::default(); depth as usize].into(),
             flight: Flight::new(slots),
+            ring,
+            flags: TransferFlags::of(&self.options),
+            vectors: vec![no_vector; vectors].into(),
         });
-        let mut notes = Vec::new();
         if !files.direct && depth > 1 {
             notes.push("libaio without direct=1 works one request at a time: io_submit returns when it is done".into());
         }
-        Ok(Granted { depth, used: Vec::new(), notes })
+        let used = ring.map(|_| "ring of events".to_owned()).into_iter().collect();
+        Ok(Granted { depth, used, notes })
     }
 
     fn submit(&mut self, ios: &[Io], done: &mut Completions) -> Result<usize, EngineError> {
@@ -251,7 +295,7 @@ impl Engine for Libaio {
         for run in ios.chunk_by(|one, next| in_background(one) && in_background(next)) {
             if in_background(&run[0]) {
                 attached.batch.clear();
-                run.iter().for_each(|io| attached.stage(io, descriptor(&self.files, io.file), self.write_flags));
+                run.iter().for_each(|io| attached.stage(io, descriptor(&self.files, io.file)));
                 let whole = attached.submit_batch(done);
                 taken += attached.batch.len();
                 if !whole? {

@@ -260,7 +260,7 @@ mod tests {
     use std::os::fd::AsRawFd;
 
     fn io(op: Op, offset: u64, len: u32) -> Io {
-        Io { offset, slot_offset: 0, len, slot: 0, file: 0, op }
+        Io { offset, len, ..Io::of(op) }
     }
 
     /// A file of four windows of 1 MiB, and an engine that maps no more at once.

@@ -10,6 +10,7 @@ use crate::api::{
 };
 use crate::arena::SlotArena;
 use crate::blocking;
+use crate::transfer_flags::{RWF_HIPRI, TransferFlags};
 
 const CAPS: Caps = Caps::SYNCHRONOUS;
 
@@ -32,19 +33,11 @@ pub(crate) const PVSYNC2: EngineSpec = EngineSpec {
     },
 };
 
-/// Flags of `preadv2`, from `linux/fs.h`.
-const RWF_HIPRI: usize = 0x1;
-const RWF_NOWAIT: usize = 0x8;
-const RWF_ATOMIC: usize = 0x40;
-const RWF_DONTCACHE: usize = 0x80;
-
 /// The flags of each call.
 #[derive(Clone, Copy)]
 struct Flags {
-    /// Those of all I/Os.
-    always: usize,
-    /// Those of writes alone.
-    writes: usize,
+    /// Those that all I/Os have.
+    always: TransferFlags,
     /// I/Os in a hundred that are polled for.
     polled_percent: u32,
     /// What polling is owed so far, in hundredths of an I/O.
@@ -53,25 +46,19 @@ struct Flags {
 
 impl Flags {
     fn of(options: &EngineOptions) -> Flags {
-        let nowait = if options.nowait { RWF_NOWAIT } else { 0 };
-        let uncached = if options.uncached { RWF_DONTCACHE } else { 0 };
         let polled_percent = if options.polled { options.polled_percent } else { 0 };
-        Flags {
-            always: nowait | uncached,
-            writes: if options.atomic { RWF_ATOMIC } else { 0 },
-            polled_percent,
-            owed: 0,
-        }
+        Flags { always: TransferFlags::of(options), polled_percent, owed: 0 }
     }
 
     /// The flags of the next I/O: those that are polled for are spread evenly.
-    fn next(&mut self) -> usize {
+    fn next(&mut self, writes: bool) -> u32 {
+        let always = self.always.each(writes);
         self.owed += self.polled_percent;
         if self.owed < 100 {
-            return self.always;
+            return always;
         }
         self.owed -= 100;
-        self.always | RWF_HIPRI
+        always | RWF_HIPRI
     }
 }
 
@@ -101,8 +88,8 @@ impl SyncOp for Pvsync {
             Op::Trim | Op::Sync | Op::DataSync => return blocking::without_data(fd, io, files.trim),
         };
         let vector = libc::iovec { iov_base: blocking::buffer(slots, io).cast(), iov_len: io.len as usize };
-        let of = |flags: &mut Flags| flags.next() | if io.op == Op::Write { flags.writes } else { 0 };
-        let (number, flags) = self.flags.as_mut().map_or((plain, 0), |flags| (flagged, of(flags)));
+        let next = |flags: &mut Flags| (flagged, flags.next(io.op == Op::Write) as usize);
+        let (number, flags) = self.flags.as_mut().map_or((plain, 0), next);
         slots.lend(io.slot);
         // The offset goes in two words, of which the second is the upper half only where words have 32 bits.
         // SAFETY: the vector names bytes of the slot, which is lent to this call and to nobody else.
@@ -121,9 +108,9 @@ mod tests {
     fn polled_ios_are_spread_evenly_over_all() {
         let options = EngineOptions { polled: true, polled_percent: 25, nowait: true, ..EngineOptions::default() };
         let mut flags = Flags::of(&options);
-        let drawn: Vec<usize> = (0..8).map(|_| flags.next()).collect();
+        let drawn: Vec<u32> = (0..8).map(|_| flags.next(false)).collect();
         assert_eq!(drawn, [8, 8, 8, 9, 8, 8, 8, 9]);
-        let mut plain = Flags::of(&EngineOptions { uncached: true, ..EngineOptions::default() });
-        assert_eq!((plain.next(), plain.next()), (0x80, 0x80));
+        let mut plain = Flags::of(&EngineOptions { uncached: true, atomic: true, ..EngineOptions::default() });
+        assert_eq!((plain.next(false), plain.next(true)), (0x80, 0xc0));
     }
 }

@@ -47,7 +47,7 @@ impl Bench {
 }
 
 fn io(op: Op, slot: SlotId, offset: u64) -> Io {
-    Io { offset, slot_offset: 0, len: 4096, slot, file: 0, op }
+    Io { offset, len: 4096, slot, ..Io::of(op) }
 }
 
 fn reads(count: u32) -> Vec<Io> {

@@ -21,6 +21,7 @@ use crate::api::{
 use crate::arena::SlotArena;
 use crate::blocking::{buffer, descriptor, without_data};
 use crate::flight::{Flight, drain, over};
+use crate::transfer_flags::TransferFlags;
 
 /// The registry's row.
 pub(crate) const SPEC: EngineSpec =
@@ -31,9 +32,6 @@ const CAPS: Caps = Caps { descriptors: 2, ..Caps::ASYNCHRONOUS };
 
 /// The mark of a cancellation among the completions.
 const CANCEL: u64 = u64::MAX;
-
-/// `RWF_ATOMIC` of `linux/fs.h`.
-const RWF_ATOMIC: i32 = 0x40;
 
 /// The most bytes that the kernel registers as one buffer.
 const MAX_BUFFER_BYTES: usize = 1 << 30;
@@ -88,8 +86,11 @@ struct Attached {
     files: FileTable,
     registered_files: bool,
     transfer: Transfer,
-    /// Flags of writes.
-    write_flags: i32,
+    flags: TransferFlags,
+    /// Every so many-th request goes to a kernel worker; 0 for none.
+    force_async: u32,
+    /// Requests since the last of those.
+    since_forced: u32,
     /// The kernel has refused a polled request.
     poll_refused: bool,
     /// The kernel does not know how to cancel everything at once.
@@ -108,25 +109,28 @@ enum Transfer {
 
 impl Attached {
     /// The ring's entry for a request whose bytes are at `address`.
-    fn entry(&self, io: &Io, address: *mut u8) -> squeue::Entry {
+    fn entry(&mut self, io: &Io, address: *mut u8) -> squeue::Entry {
         let fd = types::Fd(if self.registered_files { io.file as i32 } else { descriptor(&self.files, io.file) });
         let write = io.op == Op::Write;
+        let (flags, priority) = (self.flags.each(write) as i32, io.priority);
         let entry = match (&self.transfer, io.op) {
             (_, Op::Sync | Op::Trim) => opcode::Fsync::new(fd).build(),
             (_, Op::DataSync) => opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
             (Transfer::Plain, _) if write => {
-                opcode::Write::new(fd, address, io.len).offset(io.offset).rw_flags(self.write_flags).build()
+                let entry = opcode::Write::new(fd, address, io.len).offset(io.offset);
+                entry.rw_flags(flags).ioprio(priority).build()
             }
-            (Transfer::Plain, _) => opcode::Read::new(fd, address, io.len).offset(io.offset).build(),
+            (Transfer::Plain, _) => {
+                opcode::Read::new(fd, address, io.len).offset(io.offset).rw_flags(flags).ioprio(priority).build()
+            }
             (Transfer::Fixed { slots_per_buffer }, _) => {
                 let index = (io.slot / slots_per_buffer) as u16;
                 if write {
-                    opcode::WriteFixed::new(fd, address, io.len, index)
-                        .offset(io.offset)
-                        .rw_flags(self.write_flags)
-                        .build()
+                    let entry = opcode::WriteFixed::new(fd, address, io.len, index).offset(io.offset);
+                    entry.rw_flags(flags).ioprio(priority).build()
                 } else {
-                    opcode::ReadFixed::new(fd, address, io.len, index).offset(io.offset).build()
+                    let entry = opcode::ReadFixed::new(fd, address, io.len, index).offset(io.offset);
+                    entry.rw_flags(flags).ioprio(priority).build()
                 }
             }
             (Transfer::Vectored(vectors), _) => {
@@ -134,14 +138,32 @@ impl Attached {
                 // SAFETY: the slot is not in flight, so the kernel does not look at its vector.
                 unsafe { vector.write(libc::iovec { iov_base: address.cast(), iov_len: io.len as usize }) };
                 if write {
-                    opcode::Writev::new(fd, vector, 1).offset(io.offset).rw_flags(self.write_flags).build()
+                    let entry = opcode::Writev::new(fd, vector, 1).offset(io.offset);
+                    entry.rw_flags(flags).ioprio(priority).build()
                 } else {
-                    opcode::Readv::new(fd, vector, 1).offset(io.offset).build()
+                    let entry = opcode::Readv::new(fd, vector, 1).offset(io.offset);
+                    entry.rw_flags(flags).ioprio(priority).build()
                 }
             }
         };
-        let entry = if self.registered_files { entry.flags(squeue::Flags::FIXED_FILE) } else { entry };
+        let mut flags = squeue::Flags::empty();
+        flags.set(squeue::Flags::FIXED_FILE, self.registered_files);
+        flags.set(squeue::Flags::ASYNC, self.to_a_worker());
+        let entry = entry.flags(flags);
         entry.user_data(u64::from(io.slot))
+    }
+
+    /// `force_async`: whether it is the turn of a kernel worker.
+    fn to_a_worker(&mut self) -> bool {
+        if self.force_async == 0 {
+            return false;
+        }
+        self.since_forced += 1;
+        let due = self.since_forced == self.force_async;
+        if due {
+            self.since_forced = 0;
+        }
+        due
     }
 
     /// Puts a request into the submission queue; whether there was room.
@@ -360,7 +382,9 @@ impl Uring {
             files: files.clone(),
             registered_files,
             transfer,
-            write_flags: if options.atomic { RWF_ATOMIC } else { 0 },
+            flags: TransferFlags::of(options),
+            force_async: options.force_async,
+            since_forced: 0,
             poll_refused: false,
             cancel_any_refused: false,
         };

@@ -31,8 +31,7 @@ fn on_a_pipe(options: EngineOptions, depth: u32) -> Option<Bench> {
 
 impl Bench {
     fn read(&mut self, slots: std::ops::Range<u32>) {
-        let ios: Vec<Io> =
-            slots.map(|slot| Io { offset: 0, slot_offset: 0, len: 100, slot, file: 0, op: Op::Read }).collect();
+        let ios: Vec<Io> = slots.map(|slot| Io { len: 100, slot, ..Io::of(Op::Read) }).collect();
         assert_eq!(self.attached.submit(&ios, &mut self.done).expect("submit"), ios.len());
     }
 

@@ -41,6 +41,8 @@ pub struct Entry {
     pub offset: u64,
     /// When the I/O was issued; 0 for a window.
     pub issued_ns: u64,
+    /// The I/O's priority; 0 for the job's.
+    pub priority: u16,
 }
 
 impl Entry {
@@ -63,6 +65,7 @@ impl Entry {
             bytes: io.bytes.into(),
             offset: io.offset,
             issued_ns: io.issued_ns,
+            priority: io.priority,
         })
     }
 
@@ -76,6 +79,7 @@ impl Entry {
             bytes: 0,
             offset: 0,
             issued_ns: 0,
+            priority: 0,
         }
     }
 
@@ -86,7 +90,11 @@ impl Entry {
 
     /// As in fio, whose windows know of no priority.
     fn priority(&self, style: &LogStyle) -> u16 {
-        if self.is_window() { 0 } else { style.priority }
+        match self.priority {
+            _ if self.is_window() => 0,
+            0 => style.priority,
+            own => own,
+        }
     }
 
     /// The line of text.
@@ -157,6 +165,7 @@ mod tests {
         offset: 61_440,
         bytes: 4096,
         direction: 1,
+        priority: 0,
     };
 
     #[test]
@@ -169,6 +178,11 @@ mod tests {
         assert_eq!(lines[5], None);
         let all = LogStyle { offset: true, prio: true, issue_time: true, base_ms: 1000, priority: 0x4004, ..plain };
         assert_eq!(line(LogKind::Lat, &all).unwrap(), "1012, 254317, 1, 4096, 61440, 0x4004, 12190578\n");
+        let own = Entry::of_io(LogKind::Iops, &IoRecord { priority: 0x2003, ..IO }).unwrap();
+        assert_eq!(
+            (own.line(&plain), own.line(&LogStyle { prio: true, ..plain })),
+            ("12, 1, 1, 4096, 1\n".to_owned(), "12, 1, 1, 4096, 0x2003\n".to_owned(),)
+        );
     }
 
     #[test]

@@ -141,6 +141,11 @@ fn names_with_quotes_controls_and_other_scripts() {
 }
 
 #[test]
+fn latencies_by_priority() {
+    check("priorities", &testing::priorities(), &ours());
+}
+
+#[test]
 fn many_jobs_apart() {
     let text = text::render(&testing::many_jobs(), &ours());
     let heads: Vec<&str> = text.lines().filter(|line| line.contains(": (groupid=")).collect();

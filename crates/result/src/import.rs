@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::model::{
     DirectionResult, DiskUse, End, FORMAT_VERSION, HistogramBins, Host, JobFacts, LatencyBuckets, LatencyResult,
-    Moments, Note, OptionWord, Reporting, RunResult, Tolerated, WorkerResult,
+    Moments, Note, OptionWord, PriorityResult, Reporting, RunResult, Tolerated, WorkerResult,
 };
 
 /// Why a document of fio's cannot be read.
@@ -252,6 +252,7 @@ fn facts(
         name: if host.is_empty() { name } else { format!("{name} on {host}") },
         description: Some(json.get("desc").text()?).filter(|text| !text.is_empty()),
         workload: asked.option("rw").or(asked.option("readwrite")).unwrap_or("read").to_owned(),
+        io_priority: 0,
         asynchronous: !matches!(&*engine, "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" | "mmap" | "splice"),
         engine,
         depth,
@@ -319,10 +320,19 @@ fn direction(json: &At<'_>) -> Result<Option<DirectionResult>, ImportError> {
         slat: latency(&json.get("slat_ns"))?,
         clat: latency(&json.get("clat_ns"))?,
         lat: latency(&json.get("lat_ns"))?,
+        priorities: json.get("prios").list().iter().map(priority).collect::<Result<_, _>>()?,
         bandwidth_samples: samples("bw", "dev", 1024)?,
         iops_samples: samples("iops", "stddev", 1)?,
         ..DirectionResult::default()
     }))
+}
+
+fn priority(json: &At<'_>) -> Result<PriorityResult, ImportError> {
+    let part = |key: &str| json.get(key).count().map(|number| number as u16);
+    let (class, hint, level) = (part("prioclass")?, part("priohint")?, part("prio")?);
+    let (total, completion) = (json.get("lat_ns"), json.get("clat_ns"));
+    let of = if completion.value.is_null() { total } else { completion };
+    Ok(PriorityResult { word: (class & 7) << 13 | (hint & 0x3ff) << 3 | level & 7, latency: latency(&of)? })
 }
 
 /// Moments from rounded figures, as near as integers allow.

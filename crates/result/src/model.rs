@@ -287,6 +287,9 @@ pub struct JobFacts {
     pub depth_granted: u32,
     /// Smallest and largest block for read, write, trim, bytes.
     pub block_sizes: [(u64, u64); 3],
+    /// The I/O priority of its threads, as [`PriorityResult::word`]; 0 if none was asked for.
+    #[serde(default)]
+    pub io_priority: u16,
     /// Whether the engine has a submission of its own (then slat means something).
     pub asynchronous: bool,
     /// How its numbers are shown.
@@ -373,10 +376,23 @@ pub struct DirectionResult {
     pub lat_intended: Option<LatencyResult>,
     /// The tool's own lateness under a rate, nanoseconds.
     pub issue_lag: Option<LatencyResult>,
+    /// Latency by priority, where I/Os have priorities of their own: total latency if `lat_percentiles` is set, else
+    /// completion latency. The first is that of I/Os with the job's priority.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub priorities: Vec<PriorityResult>,
     /// Samples of bandwidth, bytes per second, one a window.
     pub bandwidth_samples: Moments,
     /// Samples of I/Os per second, one a window.
     pub iops_samples: Moments,
+}
+
+/// The I/Os that went down under one priority.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PriorityResult {
+    /// Class (upper 3 bits), hint (10 bits) and level (lower 3 bits), as the kernel takes them.
+    pub word: u16,
+    /// Their latency, nanoseconds.
+    pub latency: LatencyResult,
 }
 
 /// What the kernel counted for one block device between start and end.

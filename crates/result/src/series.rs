@@ -54,6 +54,8 @@ pub struct IoRecord {
     pub bytes: u32,
     /// 0 read, 1 write, 2 trim.
     pub direction: u8,
+    /// Its priority as the kernel takes it; 0 for the job's.
+    pub priority: u16,
 }
 
 /// One window of one log in one direction.

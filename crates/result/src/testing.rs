@@ -88,6 +88,7 @@ pub fn job(name: &str) -> JobFacts {
         depth: 8,
         depth_granted: 8,
         block_sizes: [(BLOCK_BYTES, BLOCK_BYTES); 3],
+        io_priority: 0,
         asynchronous: true,
         reporting: Reporting {
             group: false,
@@ -231,6 +232,29 @@ pub fn largest_latency() -> RunResult {
     (0..2).for_each(|_| worker.latency_buckets.add(u64::MAX));
     tally(&mut worker);
     run(vec![worker])
+}
+
+/// Two jobs of one entry: I/Os of the first have its priority or another, those of the second one of their own.
+pub fn priorities() -> RunResult {
+    let (own, high, low) = (2 << 13 | 4, 1 << 13, 2 << 13 | 5 << 3 | 7);
+    let job = |number: u32, word: u16, latencies_ns: &[u64]| {
+        let mut worker = worker("mixed");
+        worker.job.reporting.group = true;
+        worker.thread_number = number;
+        worker.job.io_priority = word;
+        worker.read = Some(direction(latencies_ns));
+        tally(&mut worker);
+        worker
+    };
+    let mut first = job(1, own, &[90_000, 110_000, 130_000, 12_000]);
+    if let Some(read) = &mut first.read {
+        let of = |word, latencies_ns: &[u64]| PriorityResult {
+            word,
+            latency: LatencyResult::of(latencies_ns.iter().copied()),
+        };
+        read.priorities = vec![of(own, &[90_000, 110_000, 130_000]), of(high, &[12_000]), of(3 << 13, &[])];
+    }
+    run(vec![first, job(2, low, &[1_500_000, 2_500_000])])
 }
 
 /// 64 jobs, each an entry of its own, in groups of eight.

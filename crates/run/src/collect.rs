@@ -3,8 +3,11 @@
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
-use iostrata_result::{DirectionResult, JobFacts, LatencyTarget, Note, OptionWord, Reporting, Tolerated, WorkerResult};
+use iostrata_result::{
+    DirectionResult, JobFacts, LatencyTarget, Note, OptionWord, PriorityResult, Reporting, Tolerated, WorkerResult,
+};
 use iostrata_spec::{Job, Unified, ZoneMode};
+use iostrata_stats::LiveLatency;
 
 use crate::budget::reopened;
 use crate::group::Group;
@@ -138,9 +141,15 @@ fn read_direction(counted: &LiveDirection, active_ns: u64) -> DirectionResult {
         lat: counted.lat.snapshot(),
         lat_intended: counted.paced.as_ref().map(|paced| paced.lat_intended.snapshot()),
         issue_lag: counted.paced.as_ref().map(|paced| paced.issue_lag.snapshot()),
+        priorities: priorities(counted),
         bandwidth_samples: counted.bandwidth_samples.snapshot(),
         iops_samples: counted.iops_samples.snapshot(),
     }
+}
+
+fn priorities(counted: &LiveDirection) -> Vec<PriorityResult> {
+    let of = |(word, latency): &(u16, LiveLatency)| PriorityResult { word: *word, latency: latency.snapshot() };
+    counted.priorities.iter().map(of).collect()
 }
 
 fn notes(plan: &WorkerPlan, ending: &Ending) -> Vec<Note> {
@@ -191,6 +200,7 @@ pub fn facts(plan: &WorkerPlan, ending: &Ending) -> JobFacts {
         depth: if synchronous { 1 } else { job.depth },
         depth_granted: ending.depth_granted,
         block_sizes: job.block_sizes().map(|sizes| (sizes.min(), sizes.max())),
+        io_priority: job.process.io_priority_word(),
         asynchronous: !synchronous,
         reporting: reporting(job),
     }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use iostrata_engine::{FileId, Io};
 use iostrata_os::thread::{Usage, Waker};
 use iostrata_result::BlockLives;
-use iostrata_spec::RangeSync;
+use iostrata_spec::{Job, RangeSync};
 use iostrata_stats::{LiveBuckets, LiveCounter, LiveLatency, LiveMoments, SeqLock};
 
 use crate::error::RunError;
@@ -75,6 +75,8 @@ pub(crate) struct LiveDirection {
     pub lat: LiveLatency,
     /// Latency from the intended start and the tool's lateness; under a rate only.
     pub paced: Option<LivePaced>,
+    /// Latency by priority, the job's own first; empty where I/Os have none of their own.
+    pub priorities: Vec<(u16, LiveLatency)>,
     /// One sample a window, bytes per second.
     pub bandwidth_samples: LiveMoments,
     /// One sample a window, I/Os per second.
@@ -87,6 +89,32 @@ pub(crate) struct LivePaced {
     pub lat_intended: LiveLatency,
     /// Actual minus intended start.
     pub issue_lag: LiveLatency,
+}
+
+impl LiveDirection {
+    /// Counts the latency of an I/O that went down under this priority; 0 is the job's own.
+    pub(crate) fn record_priority(&self, word: u16, latency_ns: u64) {
+        let found = self.priorities.iter().skip(1).find(|(known, _)| *known == word).or(self.priorities.first());
+        if let Some((_, latency)) = found {
+            latency.record(latency_ns);
+        }
+    }
+}
+
+/// Counters for the priorities that a direction's I/Os may have.
+fn priorities(job: &Job, direction: usize) -> Vec<(u16, LiveLatency)> {
+    let asked = &job.engine_options.command_priority;
+    if !asked.any() {
+        return Vec::new();
+    }
+    let mut words = vec![job.process.io_priority_word()];
+    for share in asked.shares(direction) {
+        if share.word > 0 && !words.contains(&share.word) {
+            words.push(share.word);
+        }
+    }
+    let with_bins = job.reporting.lat_percentiles || job.reporting.clat_percentiles;
+    words.into_iter().map(|word| (word, LiveLatency::new(with_bins))).collect()
 }
 
 /// How a worker ended; the figures that only its own thread can read.
@@ -188,7 +216,7 @@ impl Live {
         // A recording says when each I/O is due.
         let paced = if plan.replay.is_some() { !job.replay.no_stall } else { rated };
         let percentiles = &job.reporting;
-        let direction = |used: bool| {
+        let direction = |at: usize, used: bool| {
             used.then(|| LiveDirection {
                 bytes: LiveCounter::default(),
                 ios: LiveCounter::default(),
@@ -199,6 +227,7 @@ impl Live {
                 lat: LiveLatency::new(job.measure.lat && percentiles.lat_percentiles),
                 paced: (paced && job.measure.lat)
                     .then(|| LivePaced { lat_intended: LiveLatency::new(true), issue_lag: LiveLatency::new(true) }),
+                priorities: priorities(job, at),
                 bandwidth_samples: LiveMoments::default(),
                 iops_samples: LiveMoments::default(),
             })
@@ -207,9 +236,9 @@ impl Live {
         Live {
             lock: SeqLock::default(),
             directions: [
-                direction(workload.reads || reads_back(job)),
-                direction(workload.writes),
-                direction(workload.trims || trims_written(job)),
+                direction(0, workload.reads || reads_back(job)),
+                direction(1, workload.writes),
+                direction(2, workload.trims || trims_written(job)),
             ],
             sync: LiveLatency::new(
                 plan.replay.is_some()
@@ -350,6 +379,7 @@ impl Live {
                 paced.lat_intended.reset();
                 paced.issue_lag.reset();
             }
+            direction.priorities.iter().for_each(|(_, latency)| latency.reset());
             direction.bandwidth_samples.reset();
             direction.iops_samples.reset();
         }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 mod logs;
 mod placement;
+mod priority;
 mod replay;
 mod sim;
 mod values;
@@ -12,6 +13,7 @@ mod zones;
 
 pub use logs::*;
 pub use placement::*;
+pub use priority::*;
 pub use replay::*;
 pub use sim::*;
 pub use values::*;
@@ -193,9 +195,9 @@ pub struct EngineOptions {
     pub polled: bool,
     /// pvsync2 `hipri_percentage`: of so many I/Os in a hundred.
     pub polled_percent: u32,
-    /// pvsync2 `nowait`: an I/O that would wait fails.
+    /// `nowait`: an I/O that would wait fails.
     pub nowait: bool,
-    /// pvsync2 `uncached`: what was moved leaves the page cache.
+    /// `uncached`: what was moved leaves the page cache.
     pub uncached: bool,
     /// mmap `thp`: huge pages are asked for.
     pub huge_pages: bool,
@@ -203,6 +205,14 @@ pub struct EngineOptions {
     pub atomic: bool,
     /// io_uring `nonvectored` (fio's default is 1).
     pub vectored: bool,
+    /// libaio `libaio_vectored`: reads and writes take vectors.
+    pub vectored_aio: bool,
+    /// libaio `userspace_reap`: completions are taken from the kernel's ring, without a call.
+    pub userspace_reap: bool,
+    /// io_uring `force_async`: every so many-th I/O goes to a kernel worker at once; 0 for none.
+    pub force_async: u32,
+    /// `cmdprio_*`: I/Os that go down under a priority of their own.
+    pub command_priority: CommandPriority,
     /// `sim`'s law.
     pub sim: SimLaw,
 }
@@ -221,6 +231,10 @@ impl Default for EngineOptions {
             huge_pages: false,
             atomic: false,
             vectored: false,
+            vectored_aio: false,
+            userspace_reap: false,
+            force_async: 0,
+            command_priority: CommandPriority::default(),
             sim: SimLaw::default(),
         }
     }

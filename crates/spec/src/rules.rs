@@ -38,6 +38,7 @@ pub(crate) fn finish(built: Built, declared: &Spot, settings: Settings, report: 
     rules.buffers();
     rules.memory();
     rules.engine_requests();
+    rules.priorities();
     rules.logs();
     rules.profile();
     let words = std::mem::take(&mut rules.built.words);
@@ -78,6 +79,22 @@ impl Rules<'_> {
         let message = format!("a compressed log has no room for what `{unfit}` asks for");
         let help = "leave out one of log_store_compressed and the option named";
         self.say(Severity::Error, &[unfit, "log_store_compressed"], &message, help);
+    }
+
+    fn priorities(&mut self) {
+        let asked = &self.built.draft.job.engine_options.command_priority;
+        let by_size = asked.split.iter().any(Option::is_some);
+        if by_size && asked.percent.iter().flatten().any(|percent| *percent > 0) {
+            let help = "leave one of them out";
+            let names = ["cmdprio_bssplit", "cmdprio_percentage"];
+            self.say(Severity::Error, &names, "cmdprio_percentage and cmdprio_bssplit are mutually exclusive", help);
+        }
+        let shares = ["cmdprio_percentage", "cmdprio_bssplit"].iter().any(|name| self.given(name));
+        let given = ["cmdprio", "cmdprio_class", "cmdprio_hint"].into_iter().find(|name| self.given(name));
+        if let Some(name) = given.filter(|_| !shares) {
+            let message = format!("`{name}` says under which priority I/Os go down, and nothing says which of them");
+            self.say(Severity::Warning, &[name], &message, "add `cmdprio_percentage` or `cmdprio_bssplit`");
+        }
     }
 
     fn rates(&mut self) {

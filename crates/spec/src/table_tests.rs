@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::draft::Draft;
 use crate::grammar::{self, Reading};
 use crate::job::{
-    AccessZone, Distribution, FileService, Pattern, Percentiles, Size, SizeShare, SteadyCriterion, Workload,
+    AccessZone, Distribution, FileService, Pattern, Percentiles, PriorityShare, Size, SizeShare, SteadyCriterion,
+    Workload,
 };
 use crate::table::{OptionSpec, Status, all_options};
 use crate::value::{Choice, Kind, Value};
@@ -167,6 +168,18 @@ impl Draw {
             Kind::Split => Value::Split(self.directions(|draw| {
                 let shares = draw.hundred().into_iter();
                 shares.map(|percent| SizeShare { bytes: draw.between(nth, 1, u64::MAX), percent }).collect()
+            })),
+            Kind::Priorities => Value::Priorities(self.directions(|draw| {
+                let part = |draw: &mut Draw, max| (draw.next() & 1 == 1).then(|| draw.between(nth, 0, max) as u16);
+                let shares = draw.hundred().into_iter().enumerate();
+                let one = |(at, percent): (usize, u32)| PriorityShare {
+                    block_bytes: at as u64 + 1,
+                    percent,
+                    class: part(draw, 3),
+                    level: part(draw, 7),
+                    hint: part(draw, 1023),
+                };
+                shares.map(one).collect()
             })),
             Kind::Distribution(_) => Value::Distribution(self.distribution(nth)),
             Kind::Pattern { offsets } => Value::Pattern(self.pattern(nth, offsets)),

@@ -1,8 +1,8 @@
 //! The kinds of value that options take, and the values themselves.
 
 use crate::job::{
-    AccessZone, Distribution, FileService, Pattern, PerDirection, Percentiles, Size, SizeShare, SteadyCriterion,
-    Workload,
+    AccessZone, Distribution, FileService, Pattern, PerDirection, Percentiles, PriorityShare, Size, SizeShare,
+    SteadyCriterion, Workload,
 };
 
 /// One word that a choice accepts.
@@ -104,6 +104,8 @@ pub enum Kind {
     Ranges,
     /// `size/percent:…` for each direction.
     Split,
+    /// `size/percent/class/level/hint:…` for reads and writes, the last three optional.
+    Priorities,
     /// A law of random offsets: one of some words, after which a colon and parameters may follow.
     Distribution(&'static [Choice]),
     /// Bytes that repeat: `"text"`, `'file'`, numbers, one after the other.
@@ -158,6 +160,8 @@ pub enum Value {
     Ranges([Option<(u64, u64)>; 3]),
     /// Block sizes and their shares for reads, writes and trims.
     Split([Option<Vec<SizeShare>>; 3]),
+    /// Priorities of I/Os by size and share, for reads, writes and trims.
+    Priorities([Option<Vec<PriorityShare>>; 3]),
     /// A law of random offsets.
     Distribution(Distribution),
 }
@@ -260,6 +264,15 @@ fn pattern_text(pattern: &Pattern) -> String {
     text
 }
 
+fn priorities_text(shares: &[PriorityShare]) -> String {
+    let one = |share: &PriorityShare| {
+        let parts = [share.class, share.level, share.hint].map(|part| part.map(|n| n.to_string()).unwrap_or_default());
+        let text = format!("{}/{}/{}", share.block_bytes, share.percent, parts.join("/"));
+        text.trim_end_matches('/').to_owned()
+    };
+    shares.iter().map(one).collect::<Vec<_>>().join(":")
+}
+
 fn cpus_text(cpus: &[u32]) -> String {
     cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }
@@ -269,6 +282,7 @@ impl Kind {
     pub(crate) fn is_size(&self) -> bool {
         match self {
             Kind::Share | Kind::Bytes { .. } | Kind::Range { .. } | Kind::Ranges | Kind::Split => true,
+            Kind::Priorities => true,
             // Lists with a low limit are rates of I/Os and percentages.
             Kind::PerDirection { max, .. } => *max > u64::from(u32::MAX),
             _ => false,
@@ -318,6 +332,7 @@ impl Kind {
             Value::Pattern(pattern) => pattern_text(pattern),
             Value::Ranges(three) => three_text(three, |(low, high)| format!("{low}-{high}")),
             Value::Split(three) => three_text(three, |shares| shares_text(shares)),
+            Value::Priorities(three) => three_text(three, |shares| priorities_text(shares)),
             Value::Distribution(law) => distribution_text(law),
         }
     }
@@ -351,6 +366,7 @@ impl Kind {
             Kind::Steady(_) => "word of a list, a colon and a limit (opt=bla:0.5%)".into(),
             Kind::Ranges => "ranges for read,write,trim (opt=1k-4k,8k-32k)".into(),
             Kind::Split => "sizes with percentages (opt=4k/60:8k/40)".into(),
+            Kind::Priorities => "sizes with percentages and priorities (opt=4k/30/1/0:8k/50)".into(),
             Kind::Pattern { offsets: false } => {
                 "text in double quotes, file in single quotes, numbers (opt=\"ab\"0xff)".into()
             }

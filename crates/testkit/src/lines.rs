@@ -224,6 +224,9 @@ pub const JOBS: &[Line] = &[
     exact("nice", "--rw=read --size=64k --nice=5"),
     exact("iodepth", "--rw=randread --size=1m --ioengine=libaio --iodepth=16"),
     exact("iodepth of a synchronous engine", "--rw=read --size=256k --ioengine=sync --iodepth=16"),
+    exact("userspace_reap", "--rw=randread --size=1m --ioengine=libaio --direct=1 --iodepth=16 --userspace_reap"),
+    exact("force_async", "--rw=randwrite --size=1m --ioengine=io_uring --iodepth=16 --force_async=3"),
+    exact("nowait", "--rw=randread --pre_read=1 --size=1m --ioengine=io_uring --iodepth=4 --nowait=1"),
     exact("iodepth_batch", "--rw=read --size=1m --ioengine=libaio --iodepth=16 --iodepth_batch=8"),
     exact(
         "iodepth_batch_complete_min",

@@ -60,7 +60,12 @@ pub(crate) fn on_files() -> Vec<(&'static EngineSpec, EngineOptions, &'static st
             (uring, EngineOptions { fixed_buffers: true, register_files: true, ..base() }, " fixedbufs registerfiles"),
             (uring, EngineOptions { vectored: true, ..base() }, " nonvectored=0"),
             (uring, EngineOptions { sq_poll: true, ..base() }, " sqthread_poll"),
+            (uring, EngineOptions { force_async: 2, ..base() }, " force_async=2"),
         ]);
+    }
+    if let Some(&(libaio, ..)) = all.iter().find(|(engine, ..)| engine.name == "libaio") {
+        let options = EngineOptions { vectored_aio: true, userspace_reap: true, ..EngineOptions::default() };
+        all.push((libaio, options, " libaio_vectored userspace_reap"));
     }
     all
 }
@@ -185,7 +190,7 @@ impl Drop for Bench {
 }
 
 fn io(request: &Request, slot: SlotId) -> Io {
-    Io { offset: request.offset, slot_offset: request.slot_offset, len: request.len, slot, file: 0, op: request.op }
+    Io { offset: request.offset, slot_offset: request.slot_offset, len: request.len, slot, ..Io::of(request.op) }
 }
 
 /// A deadline so long from now.

@@ -8,8 +8,8 @@ use crate::json::{Object, Value};
 use crate::text::steady_word;
 use crate::{FIO_VERSION, RenderOptions};
 use iostrata_result::derive::{
-    self, Direction, Disk, DiskCounts, Idleness, Kind, LEAST_DEPTH_SHARE, LEAST_LATENCY_SHARE, Latency, Report,
-    Samples, Steadiness, shown_share,
+    self, Direction, Disk, DiskCounts, Idleness, Kind, LEAST_DEPTH_SHARE, LEAST_LATENCY_SHARE, Latency,
+    PriorityLatency, Report, Samples, Steadiness, shown_share,
 };
 use iostrata_result::{CpuIdleness, DiskUse, OptionWord, RunResult, SteadyMeasure, SteadyState};
 
@@ -164,6 +164,7 @@ fn direction(row: &Direction, plus: bool) -> Object {
         .with("slat_ns", latency(&row.slat, plus))
         .with("clat_ns", latency(&row.clat, plus))
         .with("lat_ns", latency(&row.lat, plus))
+        .with_some("prios", (!row.priorities.is_empty()).then(|| priorities(&row.priorities, plus)))
         .with("bw_min", min)
         .with("bw_max", max)
         .with("bw_agg", row.bandwidth_share)
@@ -175,6 +176,17 @@ fn direction(row: &Direction, plus: bool) -> Object {
         .with("iops_mean", iops.mean)
         .with("iops_stddev", iops.stddev())
         .with("iops_samples", iops.count)
+}
+
+fn priorities(all: &[PriorityLatency], plus: bool) -> Value {
+    let one = |priority: &PriorityLatency| {
+        Object::default()
+            .with("prioclass", u64::from(priority.class))
+            .with("prio", u64::from(priority.level))
+            .with("priohint", u64::from(priority.hint))
+            .with(if priority.total { "lat_ns" } else { "clat_ns" }, latency(&priority.latency, plus))
+    };
+    all.iter().map(one).collect()
 }
 
 /// Moments, and where they are wanted the percentiles and (`json+`) the bins of fio's histogram.

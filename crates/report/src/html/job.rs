@@ -142,6 +142,12 @@ fn latencies(report: &Report<'_>) -> String {
         for (name, page, latency) in kinds(row) {
             rows.push(line(format!("{}, {}", row.kind.name(), term(name, page)), latency));
         }
+        for priority in &row.priorities {
+            let (name, page) = if priority.total { ("total", "lat") } else { ("completion", "clat") };
+            let which = format!("{}/{}/{}", priority.class, priority.level, priority.hint);
+            let share = format!("priority {which}, {:.1}% of I/Os", priority.share);
+            rows.push(line(format!("{}, {}, {share}", row.kind.name(), term(name, page)), &priority.latency));
+        }
     }
     if report.sync.count() > 0 {
         rows.push(line(term("sync", "sync"), &report.sync));

@@ -164,6 +164,7 @@ fn record(bytes: &[u8]) -> Option<(Entry, LogStyle, usize)> {
         bytes: word(24)?,
         offset: if offset { word(32)? } else { 0 },
         issued_ns: 0,
+        priority: 0,
     };
     let style = LogStyle { offset, prio, priority: half(20)? as u16, mean: true, ..LogStyle::default() };
     Some((entry, style, if offset { LONG_BYTES } else { SHORT_BYTES }))
@@ -182,6 +183,7 @@ mod tests {
             bytes: 4096,
             offset: number << 12,
             issued_ns: 0,
+            priority: 0,
         }
     }
 

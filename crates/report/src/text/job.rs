@@ -6,7 +6,7 @@ use crate::RenderOptions;
 use crate::date::ctime;
 use crate::number::{Base, Style};
 use iostrata_result::derive::{
-    Direction, Kind, LEAST_DEPTH_SHARE, LEAST_LATENCY_SHARE, Latency, Report, Steadiness, shown_share,
+    Direction, Kind, LEAST_DEPTH_SHARE, LEAST_LATENCY_SHARE, Latency, PriorityLatency, Report, Steadiness, shown_share,
 };
 use iostrata_result::{BlockLives, LatencyTarget, Reporting, SteadyMeasure, SteadyState};
 
@@ -78,7 +78,12 @@ fn direction(direction: &Direction, reporting: &Reporting, zone_resets: Option<u
     );
     let kinds = [("slat", &direction.slat), ("clat", &direction.clat), ("lat", &direction.lat)];
     text.extend(kinds.map(|(name, of)| latency(name, of)));
+    text.extend(direction.priorities.iter().map(|priority| latency(&priority_name(priority), &priority.latency)));
     text.extend(kinds.map(|(name, of)| percentiles(name, of, reporting.percentile_precision)));
+    for priority in &direction.priorities {
+        let name = format!("{} ({:.2}% of IOs)", priority_name(priority), priority.share);
+        text += &percentiles(&name, &priority.latency, reporting.percentile_precision);
+    }
     if direction.bandwidth_kib.count > 0 {
         text += &parts::bandwidth_line(&direction.bandwidth_kib, direction.bandwidth_share, style.base);
     }
@@ -86,6 +91,12 @@ fn direction(direction: &Direction, reporting: &Reporting, zone_resets: Option<u
         text += &parts::iops_line(&direction.iops_samples);
     }
     text
+}
+
+/// `clat prio 2/1/0`.
+fn priority_name(priority: &PriorityLatency) -> String {
+    let kind = if priority.total { "lat" } else { "clat" };
+    format!("{kind} prio {}/{}/{}", priority.class, priority.level, priority.hint)
 }
 
 fn latency(name: &str, latency: &Latency) -> String {

@@ -11,10 +11,10 @@ const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
 /// Names of the shares by latency.
 const EDGES: [&str; 12] = ["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000"];
 
-/// `    clat (usec): min=…`, its name flush right.
+/// `    clat (usec): min=…`: a short name is flush right in eight columns, a longer one begins in the fifth.
 pub(super) fn latency_line(name: &str, moments: &Moments) -> String {
     let unit = TimeUnit::of_moments(moments);
-    format!("{name:>8} ({}): {}\n", unit.name(), number::moments_line(moments, unit))
+    format!("    {name:>4} ({}): {}\n", unit.name(), number::moments_line(moments, unit))
 }
 
 /// `    clat percentiles (usec):` and its lines.

@@ -2,7 +2,7 @@
 
 use super::latency::Latency;
 use super::{per_second, percent};
-use crate::model::{DirectionResult, Reporting};
+use crate::model::{DirectionResult, PriorityResult, Reporting};
 use iostrata_stats::{LatencySummary, Moments};
 
 /// What a row counts.
@@ -76,6 +76,23 @@ impl Samples {
     }
 }
 
+/// The I/Os of a row that went down under one priority.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PriorityLatency {
+    /// Class: 0 none, 1 real time, 2 best effort, 3 idle.
+    pub class: u16,
+    /// Level within the class, 0 the highest.
+    pub level: u16,
+    /// Hint.
+    pub hint: u16,
+    /// Whether `latency` is total latency, else completion latency.
+    pub total: bool,
+    /// Their latency.
+    pub latency: Latency,
+    /// Their share of the row's I/Os, percent.
+    pub share: f64,
+}
+
 /// One row of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Direction {
@@ -103,6 +120,8 @@ pub struct Direction {
     pub lat_intended: Option<Latency>,
     /// The tool's own lateness, under a rate.
     pub issue_lag: Option<Latency>,
+    /// Latency by priority, where I/Os of two or more were done.
+    pub priorities: Vec<PriorityLatency>,
     /// Samples of bandwidth, KiB/s.
     pub bandwidth_kib: Samples,
     /// Samples of I/Os per second.
@@ -164,6 +183,7 @@ impl Direction {
 /// The sums from which a row is made; members and directions are added alike.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sum {
+    /// What can be added as it is. Its priorities are filled only where they are wanted.
     counts: DirectionResult,
     runtime_ms: u64,
     bandwidth_kib: Samples,
@@ -171,10 +191,16 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    /// Of one direction of one worker.
-    pub(super) fn of(result: &DirectionResult) -> Self {
+    /// Of one direction of one worker. `by_priority`: the job's own priority and how its numbers are shown, where
+    /// latencies are kept apart by priority.
+    pub(super) fn of(result: &DirectionResult, by_priority: Option<(u16, &Reporting)>) -> Self {
+        let mut counts = result.clone();
+        if let (Some((word, reporting)), true) = (by_priority, result.priorities.is_empty()) {
+            let latency = if reporting.lat_percentiles { &result.lat } else { &result.clat };
+            counts.priorities = vec![PriorityResult { word, latency: latency.clone() }];
+        }
         Self {
-            counts: result.clone(),
+            counts,
             runtime_ms: result.runtime_ns.div_ceil(1_000_000),
             bandwidth_kib: Samples::of(&result.bandwidth_samples, 1024),
             iops: Samples::of(&result.iops_samples, 1),
@@ -194,6 +220,12 @@ impl Sum {
         to.lat.merge(&from.lat);
         merge_optional(&mut to.lat_intended, &from.lat_intended);
         merge_optional(&mut to.issue_lag, &from.issue_lag);
+        for priority in &from.priorities {
+            match to.priorities.iter_mut().find(|known| known.word == priority.word) {
+                Some(known) => known.latency.merge(&priority.latency),
+                None => to.priorities.push(priority.clone()),
+            }
+        }
         self.runtime_ms = self.runtime_ms.max(other.runtime_ms);
         self.bandwidth_kib.merge(&other.bandwidth_kib);
         self.iops.merge(&other.iops);
@@ -217,11 +249,32 @@ impl Sum {
             lat: Latency::new(counts.lat, list(reporting.lat_percentiles)),
             lat_intended: counts.lat_intended.map(ours),
             issue_lag: counts.issue_lag.map(ours),
+            priorities: priorities(counts.priorities, reporting),
             bandwidth_kib,
             iops_samples: iops,
             bandwidth_share: 0.0,
         }
     }
+}
+
+/// Those of which there were I/Os; none where that is but one.
+fn priorities(mut all: Vec<PriorityResult>, reporting: &Reporting) -> Vec<PriorityLatency> {
+    all.retain(|priority| priority.latency.moments.count > 0);
+    if all.len() < 2 {
+        return Vec::new();
+    }
+    let count: u64 = all.iter().map(|priority| priority.latency.moments.count).sum();
+    let total = reporting.lat_percentiles;
+    let list = (total || reporting.clat_percentiles).then_some(reporting.percentiles.as_slice());
+    let one = |PriorityResult { word, latency }: PriorityResult| PriorityLatency {
+        class: word >> 13,
+        level: word & 7,
+        hint: word >> 3 & 0x3ff,
+        total,
+        share: percent(latency.moments.count as f64, count as f64),
+        latency: Latency::new(latency, list),
+    };
+    all.into_iter().map(one).collect()
 }
 
 fn merge_optional(to: &mut Option<LatencySummary>, from: &Option<LatencySummary>) {

@@ -17,7 +17,7 @@ pub mod leaves;
 mod report;
 mod steady;
 
-pub use direction::{Direction, Kind, Samples};
+pub use direction::{Direction, Kind, PriorityLatency, Samples};
 pub use disk::{Disk, DiskCounts, disks};
 pub use group::{GroupRow, GroupSummary, groups};
 pub use idle::Idleness;

@@ -232,9 +232,25 @@ fn directions(members: &[WorkerResult]) -> Vec<Direction> {
 }
 
 fn sum_of(members: &[WorkerResult], kind: Kind) -> Sum {
+    let several = several_priorities(members);
     let mut sum = Sum::default();
-    members.iter().filter_map(|worker| result_of(worker, kind)).for_each(|result| sum.merge(&Sum::of(result)));
+    for worker in members {
+        let by_priority = several.then_some((worker.job.io_priority, &members[0].job.reporting));
+        if let Some(result) = result_of(worker, kind) {
+            sum.merge(&Sum::of(result, by_priority));
+        }
+    }
     sum
+}
+
+/// Whether I/Os of more than one priority may be among theirs.
+fn several_priorities(members: &[WorkerResult]) -> bool {
+    let own = members[0].job.io_priority;
+    let apart = |worker: &WorkerResult| {
+        let rows = Kind::MEASURED.iter().filter_map(|kind| result_of(worker, *kind));
+        worker.job.io_priority != own || rows.into_iter().any(|row| !row.priorities.is_empty())
+    };
+    members.iter().any(apart)
 }
 
 fn result_of(worker: &WorkerResult, kind: Kind) -> Option<&DirectionResult> {

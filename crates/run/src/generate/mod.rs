@@ -7,6 +7,7 @@ mod mix;
 mod offsets;
 mod permutation;
 pub(crate) mod precondition;
+mod priority;
 pub(crate) mod random;
 mod sequential;
 mod shaped;
@@ -14,6 +15,7 @@ mod shaped;
 pub use file_choice::FileChoice;
 pub use mix::Mix;
 pub use offsets::{Block, OffsetSpec, Offsets};
+pub(crate) use priority::Priorities;
 pub use random::Streams;
 pub use shaped::Shape;
 

@@ -58,7 +58,7 @@ impl Recording {
     /// All that are open are synced.
     pub(crate) fn synced(&mut self, now_ns: u64) {
         for file in self.open.clone() {
-            self.io(&Io { offset: 0, slot_offset: 0, len: 0, slot: 0, file: file as u32, op: Op::Sync }, now_ns);
+            self.io(&Io { file: file as u32, ..Io::of(Op::Sync) }, now_ns);
         }
     }
 

@@ -226,6 +226,9 @@ impl AsyncLoop {
                 overlaps.busy[id as usize] = true;
             }
             let mut slot = Core::<C>::place(id, planned, due_ns, start_ns);
+            if let (Some(priorities), Some(direction)) = (&mut core.priorities, planned.direction()) {
+                slot.io.priority = priorities.draw(direction, planned.len);
+            }
             if stamp_each {
                 core.fill(&slot.io, start_ns);
                 start_ns = core.clock.now_ns();

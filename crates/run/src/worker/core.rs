@@ -23,7 +23,7 @@ use crate::buffers::BufferMaker;
 use crate::clock::Clock;
 use crate::error::RunError;
 use crate::flow::FlowShare;
-use crate::generate::Direction;
+use crate::generate::{Direction, Priorities};
 use crate::latency_target::Verdict;
 use crate::live::Live;
 use crate::locks::Keys;
@@ -64,13 +64,7 @@ impl Slot {
         ]
     }
 
-    pub(super) const EMPTY: Slot = Slot {
-        io: Io { offset: 0, slot_offset: 0, len: 0, slot: 0, file: 0, op: Op::Read },
-        asked_len: 0,
-        start_ns: 0,
-        issue_ns: 0,
-        due_ns: 0,
-    };
+    pub(super) const EMPTY: Slot = Slot { io: Io::of(Op::Read), asked_len: 0, start_ns: 0, issue_ns: 0, due_ns: 0 };
 }
 
 /// Why a pass over the files came to its end.
@@ -151,7 +145,9 @@ pub(super) struct Core<'a, C: Clock> {
     pub(super) placement: Option<Box<Placement>>,
     /// What became of each block.
     pub(super) lives: Option<Box<Lives>>,
-    /// There is a log, `sync_file_range`, or lives of blocks.
+    /// Draws the priorities of I/Os that have one of their own.
+    pub(super) priorities: Option<Box<Priorities>>,
+    /// There is a log, `sync_file_range`, lives of blocks, or priorities.
     pub(super) takes_down: bool,
 }
 
@@ -316,8 +312,7 @@ impl<C: Clock> Core<'_, C> {
     /// Puts a planned request into a slot.
     #[inline]
     pub(super) fn place(slot: SlotId, planned: Planned, due_ns: u64, start_ns: u64) -> Slot {
-        let io =
-            Io { offset: planned.offset, slot_offset: 0, len: planned.len, slot, file: planned.file, op: planned.op };
+        let io = Io { offset: planned.offset, len: planned.len, slot, file: planned.file, ..Io::of(planned.op) };
         Slot { io, asked_len: planned.len, start_ns, issue_ns: start_ns, due_ns }
     }
 
@@ -399,6 +394,15 @@ impl<C: Clock> Core<'_, C> {
     fn take_down(&mut self, slot: &Slot, direction: Direction, now_ns: u64) {
         if self.range_sync.every > 0 && direction == Direction::Write {
             self.range_sync.note(&slot.io, slot.asked_len);
+        }
+        if self.priorities.is_some()
+            && let Some(counters) = self.live.direction(direction)
+        {
+            let [_, clat_ns, lat_ns] = slot.latencies_ns(now_ns);
+            let (total, measure) = (self.job.reporting.lat_percentiles, self.job.measure);
+            if if total { measure.lat } else { measure.clat } {
+                counters.record_priority(slot.io.priority, if total { lat_ns } else { clat_ns });
+            }
         }
         if let Some(log) = &mut self.log {
             log.io(record(slot, direction, now_ns));
@@ -555,6 +559,7 @@ fn record(slot: &Slot, direction: Direction, now_ns: u64) -> IoRecord {
         offset: slot.io.offset - u64::from(slot.asked_len - slot.io.len),
         bytes: slot.asked_len,
         direction: direction.index() as u8,
+        priority: slot.io.priority,
     }
 }
 

@@ -237,7 +237,7 @@ impl OpenFiles {
     /// `fsync` of each: the job's `end_fsync` or `fsync_on_close`.
     pub(super) fn sync(&mut self, plan: &WorkerPlan, live: &Live) -> Result<(), RunError> {
         self.for_each(plan, |facts, file, fd| {
-            live.note_current(&Io { offset: 0, slot_offset: 0, len: 0, slot: 0, file, op: Op::Sync });
+            live.note_current(&Io { file, ..Io::of(Op::Sync) });
             file::sync(fd).map_err(|error| RunError::system(&plan.job, Some(&facts.path), "fsync", &error))
         })
     }

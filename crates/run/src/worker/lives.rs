@@ -86,7 +86,7 @@ mod tests {
         let mut lives = Lives { start: 8192, unit_bytes: 4096, blocks: vec![Default::default(); 5] };
         let mut note = |op, block: u64, blocks: u32, succeeded| {
             let len = blocks * 4096;
-            lives.note(&Io { offset: 8192 + block * 4096, slot_offset: 0, len, slot: 0, file: 0, op }, len, succeeded);
+            lives.note(&Io { offset: 8192 + block * 4096, len, ..Io::of(op) }, len, succeeded);
         };
         note(Op::Trim, 0, 1, true);
         note(Op::Write, 0, 2, true);

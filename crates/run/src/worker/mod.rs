@@ -56,7 +56,7 @@ use crate::error::RunError;
 use crate::flow::FlowShare;
 use crate::gate::Place;
 use crate::generate::random::derive;
-use crate::generate::{Direction, FileChoice, Mix, OffsetSpec, Offsets, Streams};
+use crate::generate::{Direction, FileChoice, Mix, OffsetSpec, Offsets, Priorities, Streams};
 use crate::group::Group;
 use crate::live::{Ending, Live, State};
 use crate::locks::Doors;
@@ -278,6 +278,7 @@ fn begin<'a, C: Clock>(
     let Ready { instance, depth, arena, files, buffers, verifier, placement, zones, replay, recording, streams } =
         ready;
     let (log, lives, keys) = (recorder(birth), Lives::of(plan), birth.doors.keys_for(plan));
+    let priorities = Priorities::of(&job.engine_options.command_priority, derive(streams.mix, 1)).map(Box::new);
     let core = Core {
         plan,
         job,
@@ -299,7 +300,8 @@ fn begin<'a, C: Clock>(
         watch: Watch::new(job, birth.group.clone(), depth, start_ns),
         most_ns: most_ns(job),
         verdict: None,
-        takes_down: log.is_some() || lives.is_some() || job.syncs.range.every > 0,
+        takes_down: log.is_some() || lives.is_some() || priorities.is_some() || job.syncs.range.every > 0,
+        priorities,
         log,
         lives,
         recording: recording.map(Box::new),

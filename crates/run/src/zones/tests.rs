@@ -56,7 +56,7 @@ fn at(block: u64) -> Block {
 }
 
 fn io(op: Op, block: Block) -> Io {
-    Io { offset: block.offset, slot_offset: 0, len: block.len, slot: 0, file: 0, op }
+    Io { offset: block.offset, len: block.len, ..Io::of(op) }
 }
 
 /// Where a write of `block` goes; the disk takes it, and it is done.

@@ -8,6 +8,7 @@ mod distribution;
 mod lists;
 mod number;
 mod pattern;
+mod priorities;
 mod shares;
 
 use std::ops::Range;
@@ -172,6 +173,7 @@ impl Grammar<'_> {
             Kind::Steady(choices) => lists::steady(piece, choices).map(Value::Steady),
             Kind::Ranges => self.ranges(piece).map(Value::Ranges),
             Kind::Split => self.split(piece).map(Value::Split),
+            Kind::Priorities => self.priorities(piece).map(Value::Priorities),
             Kind::Distribution(choices) => self.distribution(piece, choices).map(Value::Distribution),
             Kind::Pattern { offsets } => self.pattern(piece, offsets).map(Value::Pattern),
             Kind::Gone => Err(Fault::new(piece.span(), "this option is gone")),

@@ -4,7 +4,7 @@ use super::{Fault, Grammar, Piece, Reading};
 use crate::job::{AccessZone, SizeShare};
 
 /// What a direction has; `None` for one that was left out.
-type Each<T> = [Option<Vec<T>>; 3];
+pub(super) type Each<T> = [Option<Vec<T>>; 3];
 
 /// `a/b` with either part perhaps missing: one item of a list of shares.
 struct Item<'a> {
@@ -33,7 +33,7 @@ impl Grammar<'_> {
     }
 
     /// Up to three lists with commas between. One is for all; a missing third is the second.
-    fn directions<T: Clone>(
+    pub(super) fn directions<T: Clone>(
         &mut self,
         whole: Piece<'_>,
         mut list: impl FnMut(&mut Self, Piece<'_>) -> Result<Vec<T>, Fault>,

@@ -1,8 +1,8 @@
 //! Options of engines that come later: known, and refused with what they would do.
 
-use super::MAX32;
+use super::{MAX32, merged};
 use crate::table::{Category, OptionSpec, Status};
-use crate::value::{Choice, Kind, TimeUnit};
+use crate::value::{Choice, Kind, TimeUnit, Value};
 
 type Engines = &'static [&'static str];
 
@@ -23,19 +23,42 @@ const PROTOCOLS: &[Choice] = words!["tcp": "TCP", "tcpv6": "TCP over IPv6", "udp
     "unix": "a Unix socket", "vsock": "a VM socket"];
 
 pub(super) static OPTIONS: &[OptionSpec] = &[
-    row(&["libaio"], "userspace_reap", Kind::Flag, "reap completions from the mapped ring").harmless(&["0"]),
-    row(&["libaio"], "nowait", Kind::Bool, "fail rather than wait").default("0").harmless(&["0"]),
-    row(&["pvsync2"], "nowait", Kind::Bool, "fail rather than wait")
+    row(&["libaio"], "userspace_reap", Kind::Flag, "reap completions from the mapped ring")
+        .default("0")
+        .linux_only()
+        .access(flag!(job.engine_options.userspace_reap)),
+    row(&["libaio", "pvsync2"], "nowait", Kind::Bool, "fail rather than wait")
         .default("0")
         .linux_only()
         .access(flag!(job.engine_options.nowait)),
-    row(&["libaio"], "libaio_vectored", Kind::Bool, "vectored reads and writes").default("0").harmless(&["0"]),
+    row(&["libaio"], "libaio_vectored", Kind::Bool, "vectored reads and writes")
+        .default("0")
+        .linux_only()
+        .access(flag!(job.engine_options.vectored_aio)),
     row(CMDPRIO, "cmdprio_percentage", Kind::PerDirection { min: 0, max: 100 }, "share of I/Os with a priority")
-        .harmless(&["0"]),
-    row(CMDPRIO, "cmdprio_class", Kind::PerDirection { min: 0, max: 3 }, "class of that priority"),
-    row(CMDPRIO, "cmdprio", Kind::PerDirection { min: 0, max: 7 }, "level of that priority"),
-    row(CMDPRIO, "cmdprio_hint", Kind::PerDirection { min: 0, max: 1023 }, "hint of that priority"),
-    row(CMDPRIO, "cmdprio_bssplit", Kind::Text, "share of prioritised I/Os by block size"),
+        .linux_only()
+        .access(each!(job.engine_options.command_priority.percent)),
+    row(CMDPRIO, "cmdprio_class", Kind::PerDirection { min: 0, max: 3 }, "class of that priority")
+        .linux_only()
+        .access(each!(job.engine_options.command_priority.class)),
+    row(CMDPRIO, "cmdprio", Kind::PerDirection { min: 0, max: 7 }, "level of that priority")
+        .linux_only()
+        .access(each!(job.engine_options.command_priority.level)),
+    row(CMDPRIO, "cmdprio_hint", Kind::PerDirection { min: 0, max: 1023 }, "hint of that priority")
+        .linux_only()
+        .access(each!(job.engine_options.command_priority.hint)),
+    row(CMDPRIO, "cmdprio_bssplit", Kind::Priorities, "share of prioritised I/Os by block size").linux_only().access((
+        |d, v| {
+            if let Value::Priorities(new) = v {
+                let split = &mut d.job.engine_options.command_priority.split;
+                *split = merged(split, new);
+            }
+        },
+        |d| {
+            let split = &d.job.engine_options.command_priority.split;
+            (*split != [None, None, None]).then(|| Value::Priorities(split.clone()))
+        },
+    )),
     row(METADATA, "md_per_io_size", BYTES, "size of the separate metadata buffer of an I/O").harmless(&["0"]),
     row(METADATA, "pi_act", Kind::Bool, "the device makes and checks protection information").default("1"),
     row(METADATA, "pi_chk", Kind::Text, "which protection fields are checked"),

@@ -53,7 +53,11 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         inline.",
     )
     .default("0")
-    .harmless(&["0"]),
-    row("nowait", Kind::Bool, "fail rather than wait", "`RWF_NOWAIT`.").default("0").harmless(&["0"]),
-    row("uncached", Kind::Bool, "leave nothing in the page cache", "`RWF_DONTCACHE`.").default("0").harmless(&["0"]),
+    .access(int!(job.engine_options.force_async)),
+    row("nowait", Kind::Bool, "fail rather than wait", "`RWF_NOWAIT`.")
+        .default("0")
+        .access(flag!(job.engine_options.nowait)),
+    row("uncached", Kind::Bool, "leave nothing in the page cache", "`RWF_DONTCACHE`.")
+        .default("0")
+        .access(flag!(job.engine_options.uncached)),
 ];

@@ -58,6 +58,23 @@ macro_rules! plain {
     };
 }
 
+/// Reads and writes a field that has a number for each direction, or none; what is given later is added.
+macro_rules! each {
+    ($($field:ident).+) => {
+        (
+            |d: &mut crate::draft::Draft, v| {
+                if let crate::value::Value::PerDirection(new) = v {
+                    d.$($field).+ = crate::options::merged(&d.$($field).+, new)
+                }
+            },
+            |d: &crate::draft::Draft| {
+                let three = d.$($field).+;
+                (three != [None; 3]).then_some(crate::value::Value::PerDirection(three))
+            },
+        )
+    };
+}
+
 /// Reads and writes a number that may not be given; trailing zeros are not kept.
 macro_rules! fraction {
     ($($field:ident).+) => {
@@ -114,6 +131,12 @@ pub(crate) mod shape;
 mod time;
 mod verify;
 mod zones;
+
+/// What was given replaces what was; a direction of which nothing is said keeps what it has.
+fn merged<T: Clone>(old: &[Option<T>; 3], new: [Option<T>; 3]) -> [Option<T>; 3] {
+    let mut old = old.iter();
+    new.map(|one| one.or(old.next().cloned().flatten()))
+}
 
 /// Everything.
 pub(crate) static TABLES: &[&[OptionSpec]] = &[

@@ -1,18 +1,12 @@
 //! Pattern and sizes of the I/O.
 
-use super::MAX32;
+use super::{MAX32, merged};
 use crate::job::{PerDirection, SubmitMode};
 use crate::table::{Category, OptionSpec, Status};
 use crate::value::{Choice, Kind, Value};
 
 const fn row(name: &'static str, kind: Kind, summary: &'static str, doc: &'static str) -> OptionSpec {
     OptionSpec::new(name, kind, Category::Shape, summary, doc)
-}
-
-/// What was given replaces what was; a direction of which nothing is said keeps what it has.
-fn merged<T: Clone>(old: &[Option<T>; 3], new: [Option<T>; 3]) -> [Option<T>; 3] {
-    let mut old = old.iter();
-    new.map(|one| one.or(old.next().cloned().flatten()))
 }
 
 /// The words of `rw`.
@@ -118,14 +112,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         unless given.",
     )
     .alias(&["blockalign"])
-    .access((
-        |d, v| {
-            if let Value::PerDirection(new) = v {
-                d.job.shape.align = merged(&d.job.shape.align, new)
-            }
-        },
-        |d| (d.job.shape.align != [None; 3]).then_some(Value::PerDirection(d.job.shape.align)),
-    )),
+    .access(each!(job.shape.align)),
     row(
         "rwmixread",
         Kind::Int { min: 0, max: 100 },
@@ -161,14 +148,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         follow in sequence.",
     )
     .default("100")
-    .access((
-        |d, v| {
-            if let Value::PerDirection(new) = v {
-                d.job.shape.random_percent = merged(&d.job.shape.random_percent, new);
-            }
-        },
-        |d| (d.job.shape.random_percent != [None; 3]).then_some(Value::PerDirection(d.job.shape.random_percent)),
-    )),
+    .access(each!(job.shape.random_percent)),
     row("percentage_sequential", Kind::Gone, "gone", "fio refuses it too.")
         .status(Status::Refused { why: "fio has dropped it", instead: "percentage_random" }),
     row(

@@ -297,6 +297,30 @@ const CASES: &[(&str, &[&str], Check)] = &[
     ("hipri_percentage", &["--ioengine=pvsync2", "--hipri", "--hipri_percentage=7"], |j| {
         j.engine_options.polled_percent == 7
     }),
+    ("cmdprio_percentage", &["--ioengine=io_uring", "--cmdprio_percentage=30,0"], |j| {
+        j.engine_options.command_priority.shares(0) == [Prioritised { block_bytes: None, percent: 30, word: 1 << 13 }]
+            && j.engine_options.command_priority.shares(1).is_empty()
+    }),
+    ("cmdprio_class", &["--ioengine=libaio", "--cmdprio_percentage=1", "--cmdprio_class=2"], |j| {
+        j.engine_options.command_priority.shares(1)[0].word == 2 << 13
+    }),
+    ("cmdprio", &["--ioengine=libaio", "--cmdprio_percentage=1", "--cmdprio=7,3"], |j| {
+        j.engine_options.command_priority.shares(1)[0].word == 1 << 13 | 3
+    }),
+    ("cmdprio_hint", &["--ioengine=libaio", "--cmdprio_percentage=1", "--cmdprio_hint=5"], |j| {
+        j.engine_options.command_priority.shares(0)[0].word == 1 << 13 | 5 << 3
+    }),
+    ("cmdprio_bssplit", &["--ioengine=libaio", "--cmdprio_bssplit=4k/30/2/1:8k/50,1k/7"], |j| {
+        let share = |bytes, percent, word| Prioritised { block_bytes: Some(bytes), percent, word };
+        j.engine_options.command_priority.shares(0) == [share(4096, 30, 2 << 13 | 1), share(8192, 50, 1 << 13)]
+            && j.engine_options.command_priority.shares(1) == [share(1024, 7, 1 << 13)]
+    }),
+    ("userspace_reap", &["--ioengine=libaio", "--userspace_reap"], |j| j.engine_options.userspace_reap),
+    ("libaio_vectored", &["--ioengine=libaio", "--libaio_vectored=1"], |j| j.engine_options.vectored_aio),
+    ("force_async", &["--ioengine=io_uring", "--force_async=4"], |j| j.engine_options.force_async == 4),
+    ("nowait", &["--ioengine=io_uring", "--nowait=1"], |j| j.engine_options.nowait),
+    ("uncached", &["--ioengine=io_uring", "--uncached=1"], |j| j.engine_options.uncached),
+    ("nowait", &["--ioengine=libaio", "--nowait=1"], |j| j.engine_options.nowait),
     ("nowait", &["--ioengine=pvsync2", "--nowait=1"], |j| j.engine_options.nowait),
     ("thp", &["--ioengine=mmap", "--thp=1"], |j| j.engine_options.huge_pages),
     ("uncached", &["--ioengine=pvsync2", "--uncached=1"], |j| j.engine_options.uncached),

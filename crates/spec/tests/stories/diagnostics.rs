@@ -206,6 +206,12 @@ const WRONG: &[&str] = &[
 
 /// Jobs, lines apart by `|`, each with something that its options may not have together, or that has no effect.
 const UNFIT: &[&str] = &[
+    "ioengine=libaio|cmdprio_bssplit=4k/30/2/1/0/7",
+    "ioengine=libaio|cmdprio_bssplit=4k/60:8k/60:4k/60/2",
+    "ioengine=libaio|cmdprio_bssplit=4k/30:8k",
+    "ioengine=libaio|cmdprio_bssplit=4k/30/9",
+    "ioengine=libaio|cmdprio_bssplit=4k/30|cmdprio_percentage=5",
+    "ioengine=io_uring|cmdprio_class=2|cmdprio=1",
     "rate=1m|rate_iops=5",
     "rate=1k|rate_min=1m",
     "rate_iops_min=200|rate_iops=100",

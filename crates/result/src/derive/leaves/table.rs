@@ -85,7 +85,7 @@ pub const FIO_JSON_LEAVES: &[LeafRow] = leaves! {
     "jobs[].DIRECTION.lat_ns.N": Direction(|row| count(&row.lat));
     "jobs[].DIRECTION.lat_ns.percentile.*": Map("Direction::lat, Latency::percentiles");
     "jobs[].DIRECTION.lat_ns.bins.*": Map("Direction::lat, Latency::fio_bins");
-    "jobs[].DIRECTION.prios[].*": Absent("only with I/Os of two or more priorities, which no option sets yet");
+    "jobs[].DIRECTION.prios[].*": Map("Direction::priorities");
     "jobs[].DIRECTION.bw_min": Direction(|row| whole(row.bandwidth_kib.min));
     "jobs[].DIRECTION.bw_max": Direction(|row| whole(row.bandwidth_kib.max));
     "jobs[].DIRECTION.bw_agg": Direction(|row| Leaf::Real(row.bandwidth_share));
