@@ -148,13 +148,13 @@ impl Attached {
         };
         let mut flags = squeue::Flags::empty();
         flags.set(squeue::Flags::FIXED_FILE, self.registered_files);
-        flags.set(squeue::Flags::ASYNC, self.to_a_worker());
+        flags.set(squeue::Flags::ASYNC, self.is_forced_async());
         let entry = entry.flags(flags);
         entry.user_data(u64::from(io.slot))
     }
 
     /// `force_async`: whether it is the turn of a kernel worker.
-    fn to_a_worker(&mut self) -> bool {
+    fn is_forced_async(&mut self) -> bool {
         if self.force_async == 0 {
             return false;
         }

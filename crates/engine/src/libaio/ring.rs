@@ -1,5 +1,5 @@
-//! The kernel's ring of events, which it maps where the name of its context points to: taking events from there needs no
-//! call (`userspace_reap`).
+//! The kernel's ring of events, which it maps where the name of its context points to: taking events from there needs
+//! no call (`userspace_reap`).
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
