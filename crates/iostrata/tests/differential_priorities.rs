@@ -9,8 +9,11 @@ use serde_json::Value;
 
 const READS: u64 = 2_000;
 
-/// Options, and the percent of reads of each class and level.
-const CASES: &[(&str, &[((u64, u64), u32)])] = &[
+/// Class and level.
+type Priority = (u64, u64);
+
+/// Options, and the percent of reads of each priority.
+const CASES: &[(&str, &[(Priority, u32)])] = &[
     ("--cmdprio_percentage=30", &[((0, 0), 70), ((1, 0), 30)]),
     ("--cmdprio_percentage=30 --cmdprio_class=2 --cmdprio=6", &[((0, 0), 70), ((2, 6), 30)]),
     ("--cmdprio_bssplit=4k/20/2/3:4k/10/1/4:8k/50", &[((0, 0), 70), ((2, 3), 20), ((1, 4), 10)]),
@@ -21,8 +24,15 @@ const CASES: &[(&str, &[((u64, u64), u32)])] = &[
     ("--cmdprio_percentage=30 --lat_percentiles=1 --clat_percentiles=0", &[((0, 0), 70), ((1, 0), 30)]),
 ];
 
-/// Class and level, and how many reads had them, in the order of the report; and the log's column of priorities.
-fn seen(program: &Path, engine: &str, options: &str) -> (Vec<((u64, u64), u64)>, BTreeMap<u64, u64>) {
+/// What a run told of its reads.
+struct Seen {
+    /// How many had which priority, in the order of the report.
+    prios: Vec<(Priority, u64)>,
+    /// How many had which in the log's column.
+    logged: BTreeMap<u64, u64>,
+}
+
+fn seen(program: &Path, engine: &str, options: &str) -> Seen {
     let folder = Folder::new("priorities");
     folder.give("x", 16 << 20);
     let base = format!(
@@ -44,7 +54,7 @@ fn seen(program: &Path, engine: &str, options: &str) -> (Vec<((u64, u64), u64)>,
         let column = line.split(", ").nth(4).and_then(|word| word.strip_prefix("0x")).expect("a priority");
         *logged.entry(u64::from_str_radix(column, 16).expect("hexadecimal")).or_default() += 1;
     }
-    (prios, logged)
+    Seen { prios, logged }
 }
 
 #[test]
@@ -53,9 +63,9 @@ fn as_many_ios_have_a_priority_of_their_own_as_in_fio() {
     let Some(fio) = fio() else { iostrata_testkit::skip!("comparing with fio", "apt-get install fio") };
     for engine in ["libaio", "io_uring"] {
         for (options, wanted) in CASES {
-            let theirs = seen(&fio, engine, options).0;
-            let (ours, logged) = seen(Path::new(iostrata()), engine, options);
-            let names = |of: &[((u64, u64), u64)]| of.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+            let theirs = seen(&fio, engine, options).prios;
+            let Seen { prios: ours, logged } = seen(Path::new(iostrata()), engine, options);
+            let names = |of: &[(Priority, u64)]| of.iter().map(|(name, _)| *name).collect::<Vec<_>>();
             let expected: Vec<_> = wanted.iter().map(|(name, _)| *name).collect();
             assert_eq!(names(&theirs), expected, "fio, {engine} {options}");
             assert_eq!(names(&ours), expected, "{engine} {options}");
