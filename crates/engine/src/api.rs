@@ -1,5 +1,6 @@
 //! The contract between the worker loop and an engine.
 
+use std::ffi::CString;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
@@ -233,6 +234,15 @@ pub enum Instance {
     Sync(Box<dyn SyncOp>),
 }
 
+/// What the names are of, for an engine that works on names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// Folders; else files.
+    pub folders: bool,
+    /// They are there before the job begins; else it makes them.
+    pub there: bool,
+}
+
 /// What an engine is like; constants, the same on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caps {
@@ -246,6 +256,9 @@ pub struct Caps {
     pub moves_data: bool,
     /// Even a read changes something about the file: it is opened for writing (`falloc`).
     pub writes_to_read: bool,
+    /// Works on names: one I/O for each file, which is not opened for it (`filestat`). Lets go of what an I/O left
+    /// behind at [`SyncOp::release`], which comes before the next.
+    pub names: Option<Names>,
     /// Time in this engine is virtual (`sim`).
     pub virtual_time: bool,
     /// The I/O is done by threads that the engine's library starts; their CPU time belongs to the job (`posixaio`).
@@ -262,12 +275,23 @@ impl Caps {
         extends: true,
         moves_data: true,
         writes_to_read: false,
+        names: None,
         virtual_time: false,
         helper_threads: false,
         descriptors: 0,
     };
     /// What most engines are like that hold many requests in flight.
     pub const ASYNCHRONOUS: Caps = Caps { synchronous: false, ..Caps::SYNCHRONOUS };
+
+    /// Whether the files of a job are opened for it.
+    pub fn opens_files(&self) -> bool {
+        !self.diskless && self.names.is_none()
+    }
+
+    /// Whether what a job works on is made before it begins, where it is missing.
+    pub fn lays_out(&self) -> bool {
+        !self.diskless && self.names.is_none_or(|names| names.there)
+    }
 }
 
 /// Whether an engine can run here.
@@ -290,6 +314,8 @@ pub struct EngineConfig {
     pub seed: u64,
     /// The sizes of the files, in bytes, by [`FileId`] (for `sim` and `null`; real engines ask the kernel).
     pub file_sizes: Vec<u64>,
+    /// The names of the files, by [`FileId`], for engines that work on names; else empty.
+    pub names: Vec<CString>,
     /// The virtual world that the workers of a `sim` run share.
     pub world: Option<Arc<crate::virtual_time::World>>,
     /// This worker's number in that world, from 0.

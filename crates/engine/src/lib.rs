@@ -17,6 +17,7 @@ mod flight;
 #[cfg(target_os = "linux")]
 mod libaio;
 mod mmap;
+mod names;
 mod null;
 mod posixaio;
 mod psync;

@@ -3,6 +3,7 @@
 use crate::api::EngineSpec;
 #[cfg(not(target_os = "linux"))]
 use crate::elsewhere::{FALLOC, IO_URING, LIBAIO, PVSYNC, PVSYNC2, SPLICE};
+use crate::names::{DIRCREATE, DIRDELETE, DIRSTAT, FILECREATE, FILEDELETE, FILESTAT};
 #[cfg(target_os = "linux")]
 use crate::{
     falloc::SPEC as FALLOC,
@@ -15,7 +16,13 @@ use crate::{mmap, null, posixaio, psync, sim, sync};
 
 /// One row per engine. An engine that cannot run here has its row too, and says why.
 static ENGINES: &[EngineSpec] = &[
+    DIRCREATE,
+    DIRDELETE,
+    DIRSTAT,
     FALLOC,
+    FILECREATE,
+    FILEDELETE,
+    FILESTAT,
     IO_URING,
     LIBAIO,
     mmap::SPEC,

@@ -24,6 +24,7 @@ impl Bench {
             advice: None,
             seed,
             file_sizes: vec![MIB],
+            names: Vec::new(),
             world: Some(Arc::clone(&world)),
             worker: 0,
             zoned: Vec::new(),

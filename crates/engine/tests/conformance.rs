@@ -13,6 +13,8 @@ mod bench;
 mod disks;
 #[path = "conformance/faults.rs"]
 mod faults;
+#[path = "conformance/names.rs"]
+mod names;
 #[cfg(target_os = "linux")]
 #[path = "conformance/never.rs"]
 mod never;
@@ -29,6 +31,7 @@ use targets::{FileTarget, for_each_manner};
 #[test]
 fn on_a_file_of_the_build_directory() {
     for_each_manner(&FileTarget::new(env!("CARGO_TARGET_TMPDIR")));
+    names::tell(env!("CARGO_TARGET_TMPDIR").as_ref());
 }
 
 #[test]
@@ -36,6 +39,7 @@ fn on_a_file_of_the_build_directory() {
 fn on_tmpfs() {
     for_each_manner(&FileTarget::new("/dev/shm"));
     allocation::tell(&FileTarget::new("/dev/shm"));
+    names::tell("/dev/shm".as_ref());
 }
 
 #[test]
@@ -49,6 +53,7 @@ fn on_file_systems_of_our_own() {
             Ok(mounted) => {
                 for_each_manner(&FileTarget::new(&mounted.directory));
                 allocation::tell(&FileTarget::new(&mounted.directory));
+                names::tell(mounted.directory.as_ref());
             }
             Err(missing) => eprintln!("SKIP: {kind}: {missing}"),
         }

@@ -15,6 +15,7 @@ pub mod host;
 pub mod io;
 pub mod mapped;
 pub mod memory;
+pub mod names;
 pub mod signals;
 pub mod stdio;
 pub mod terminal;

@@ -52,7 +52,7 @@ fn engine_descriptors(worker: &WorkerPlan) -> u64 {
 
 /// Files that a worker has open at a time if it may.
 fn wanted(worker: &WorkerPlan) -> u64 {
-    if worker.engine.caps.diskless { 0 } else { open_at_once(worker).min(worker.files.len()) as u64 }
+    if !worker.engine.caps.opens_files() { 0 } else { open_at_once(worker).min(worker.files.len()) as u64 }
 }
 
 /// `openfiles`. A law picks among all files, so all are open then; and so are those with zones.

@@ -1,6 +1,6 @@
 //! Makes the files that a job needs: missing ones are created, short ones grow. Existing bytes are never touched.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
@@ -57,6 +57,11 @@ pub(crate) fn needs_data(job: &Job, engine: &EngineSpec) -> bool {
     job.workload.reads || job.overwrite || !job.workload.writes || !engine.caps.extends
 }
 
+/// Whether the worker's engine works on folders instead of files.
+pub(crate) fn folders(plan: &WorkerPlan) -> bool {
+    plan.engine.caps.names.is_some_and(|names| names.folders)
+}
+
 /// What is to be done for a worker, by what is on disk now. Files that exist in full, devices and engines without
 /// files need nothing. A raised `stop` ends it.
 fn layout_need(plan: &WorkerPlan, stop: &AtomicBool) -> LayoutNeed {
@@ -76,6 +81,9 @@ fn layout_need(plan: &WorkerPlan, stop: &AtomicBool) -> LayoutNeed {
         let existing_bytes = existing.as_ref().map_or(0, |facts| facts.size_bytes);
         if existing_bytes < planned.file_bytes {
             need.files.push(Wanted { index: index as u32, exists: existing.is_some() });
+            if folders(plan) {
+                continue;
+            }
             need.total_bytes += planned.file_bytes;
             if needs_data(&plan.job, plan.engine) {
                 need.fill_bytes += planned.file_bytes - existing_bytes;
@@ -150,7 +158,7 @@ impl Making {
         let (tell, told) = channel();
         let making = Making { stop: Arc::default(), so_far: Arc::default(), told };
         let makes =
-            |plan: &WorkerPlan| !plan.engine.caps.diskless && !plan.job.create_on_open && !plan.files.is_empty();
+            |plan: &WorkerPlan| plan.engine.caps.lays_out() && !plan.job.create_on_open && !plan.files.is_empty();
         let workers: Vec<_> = workers
             .iter()
             .enumerate()
@@ -276,7 +284,11 @@ fn make_each(shared: &Files<'_>) -> Result<(), RunError> {
         if folder.replace(planned.path.parent()) != Some(planned.path.parent()) {
             make_parents(&plan.job, &planned.path)?;
         }
-        lay_out_file(plan, planned, wanted.exists, guard, &so_far.bytes, stop)?;
+        if folders(plan) {
+            make_folder(&plan.job, &planned.path)?;
+        } else {
+            lay_out_file(plan, planned, wanted.exists, guard, &so_far.bytes, stop)?;
+        }
         so_far.files.fetch_add(1, Relaxed);
     }
     Ok(())
@@ -318,9 +330,30 @@ pub(crate) fn make_parents(job: &Job, path: &Path) -> Result<(), RunError> {
     let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty() && !parent.exists()) else {
         return Ok(());
     };
+    make_folder(job, parent)
+}
+
+/// Makes a folder, and those above it that are missing; one that is there is no fault.
+fn make_folder(job: &Job, folder: &Path) -> Result<(), RunError> {
     let mut builder = std::fs::DirBuilder::new();
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(parent).map_err(|error| RunError::system(job, Some(parent), "mkdir", &error))
+    builder.recursive(true).create(folder).map_err(|error| RunError::system(job, Some(folder), "mkdir", &error))
+}
+
+/// Makes the folders that names lie in which the job itself will make; what is among these is left to it.
+pub(crate) fn make_places(plan: &WorkerPlan) -> Result<(), RunError> {
+    let own: HashSet<&Path> = plan.files.iter().map(|file| file.path.as_path()).collect();
+    let mut last = None;
+    for file in &plan.files {
+        // Names of one folder mostly follow each other.
+        if last.replace(file.path.parent()) == Some(file.path.parent()) {
+            continue;
+        }
+        if !file.path.ancestors().skip(1).any(|above| own.contains(above)) {
+            make_parents(&plan.job, &file.path)?;
+        }
+    }
+    Ok(())
 }
 
 fn make(

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use iostrata_engine::EngineSpec;
 use iostrata_os::file::{Kind, facts_at};
 use iostrata_spec::engines::absent_engine;
-use iostrata_spec::{Job, PlacementMeans, Seed, SubmitMode};
+use iostrata_spec::{Job, PlacementMeans, Seed, SubmitMode, ZoneMode};
 
 use crate::error::{Refused, RunError};
 use crate::generate::Streams;
@@ -210,8 +210,29 @@ fn refusal(job: &Job, engine: &EngineSpec) -> Option<RunError> {
                     dataplacement=streams works through the file system";
         return Some(RunError::job(job, text.into()));
     }
+    if engine.caps.names.is_some()
+        && let Some(refused) = for_names(job)
+    {
+        let text = format!("{refused} with ioengine={}, which works on names: leave it out", engine.name);
+        return Some(RunError::job(job, text));
+    }
     let missing = job.directories.iter().find(|directory| !directory.is_dir())?;
     Some(RunError::job(job, format!("{} is not a directory", missing.display())))
+}
+
+/// What makes no sense for an engine that opens no file, if the job asks for it.
+fn for_names(job: &Job) -> Option<&'static str> {
+    let (low, high) = job.block_limits();
+    [
+        (job.syncs.every > 0, "fsync= has no open file to sync"),
+        (job.syncs.data_every > 0, "fdatasync= has no open file to sync"),
+        (job.syncs.range.every > 0, "sync_file_range= has no open file to sync"),
+        (low != high, "a range of block sizes has no meaning"),
+        (job.shape.zone_mode != ZoneMode::None, "zonemode= has no meaning"),
+        (job.replay.on(), "read_iolog= has no meaning"),
+    ]
+    .into_iter()
+    .find_map(|(asked, text)| asked.then_some(text))
 }
 
 /// All files below a folder, in the order of their names; links are not followed, and fio neither.

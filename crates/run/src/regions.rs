@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use iostrata_engine::EngineSpec;
-use iostrata_os::file::{Kind, facts_at};
+use iostrata_os::file::{Facts, Kind, facts_at};
 use iostrata_spec::{Fallocate, Job, Size, ZoneMode};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -45,7 +45,7 @@ impl MadeFiles {
     /// workers find it empty, as in fio.
     pub(crate) fn note(&mut self, job: &Job, engine: &EngineSpec, files: &[FilePlan]) {
         let sized = needs_data(job, engine) || !matches!(job.fallocate, Fallocate::None | Fallocate::Keep);
-        if job.create_on_open || !sized {
+        if job.create_on_open || !sized || !engine.caps.lays_out() {
             return;
         }
         for file in files {
@@ -54,9 +54,10 @@ impl MadeFiles {
         }
     }
 
-    fn look(&self, job: &Job, path: &Path) -> Result<Present, RunError> {
+    fn look(&self, job: &Job, engine: &EngineSpec, path: &Path) -> Result<Present, RunError> {
         let made_bytes = self.0.get(path).copied();
         match facts_at(path) {
+            Ok(facts) if engine.caps.names.is_some() => name_taken(job, engine, path, &facts),
             Ok(facts) if facts.kind == Kind::Directory => Err(RunError::job_errno(
                 job,
                 libc::EISDIR,
@@ -92,10 +93,11 @@ impl Regions {
         let mut files = Vec::with_capacity(names.len());
         let mut zone = 0;
         for path in names {
-            let present = if engine.caps.diskless { Present::default() } else { made.look(job, &path)? };
+            let present = if engine.caps.diskless { Present::default() } else { made.look(job, engine, &path)? };
             let file_size = job.file_size.map(|range| draw_size(range, smallest_block(job), &mut rng));
             let zone_bytes = zone_bytes(job, engine, &path)?;
-            files.push(region(&Wanted { job, clone, count, zone_bytes }, path, present, file_size)?);
+            let file = region(&Wanted { job, clone, count, zone_bytes }, path, present, file_size)?;
+            files.push(if engine.caps.names.is_some() { name_alone(job, file) } else { file });
             zone = zone_bytes;
         }
         let region_bytes: u64 = files.iter().map(|file| file.region_bytes).sum();
@@ -123,6 +125,28 @@ impl Regions {
         };
         Ok(Regions { files, io_bytes })
     }
+}
+
+/// A name has one I/O, however long its file is.
+fn name_alone(job: &Job, file: FilePlan) -> FilePlan {
+    FilePlan { region_start: 0, region_bytes: smallest_block(job), ..file }
+}
+
+/// What is there already of a name that the engine works on. Only names of what it is made for are touched: that of a
+/// device is not removed.
+fn name_taken(job: &Job, engine: &EngineSpec, path: &Path, facts: &Facts) -> Result<Present, RunError> {
+    let folders = engine.caps.names.is_some_and(|names| names.folders);
+    let (wanted, errno, what) = match folders {
+        true => (Kind::Directory, libc::ENOTDIR, "directories"),
+        false if facts.kind == Kind::Directory => (Kind::Regular, libc::EISDIR, "regular files"),
+        false => (Kind::Regular, libc::EINVAL, "regular files"),
+    };
+    if facts.kind != wanted {
+        let text = format!("{} is there and none of the {what} that ioengine={} works on", path.display(), engine.name);
+        return Err(RunError::job_errno(job, errno, text));
+    }
+    let there_bytes = if folders { 0 } else { facts.size_bytes };
+    Ok(Present { kind: Some(facts.kind), bytes: there_bytes, there_bytes })
 }
 
 /// What `sprandom` writes: as much as the flash behind each region holds.

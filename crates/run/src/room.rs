@@ -81,7 +81,7 @@ fn growing(workers: &[Arc<WorkerPlan>]) -> Vec<Growing<'_>> {
     let mut all: Vec<Growing<'_>> = Vec::new();
     let mut places: HashMap<&Path, usize> = HashMap::new();
     let ends_together = workers.iter().any(|worker| worker.job.order.exit_all);
-    for worker in workers.iter().filter(|worker| worker.fault.is_none() && !worker.engine.caps.diskless) {
+    for worker in workers.iter().filter(|worker| worker.fault.is_none() && worker.engine.caps.lays_out()) {
         let mut left_bytes = if ends_together { 0 } else { sure_to_write(worker) };
         for file in worker.files.iter().filter(|_| !worker.job.fill_device) {
             // What the plan saw is enough: to look again at a million files takes seconds.

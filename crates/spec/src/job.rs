@@ -180,6 +180,18 @@ pub enum Seed {
     Fresh,
 }
 
+/// `stat_type`: the call that looks a name up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LookUp {
+    /// `stat`.
+    #[default]
+    Stat,
+    /// `lstat`: a link is looked at itself.
+    Lstat,
+    /// `statx`.
+    Statx,
+}
+
 /// Options that engines own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineOptions {
@@ -201,6 +213,8 @@ pub struct EngineOptions {
     pub uncached: bool,
     /// mmap `thp`: huge pages are asked for.
     pub huge_pages: bool,
+    /// filestat and dirstat `stat_type`.
+    pub look_up: LookUp,
     /// `atomic`: a write is done whole or not at all.
     pub atomic: bool,
     /// io_uring `nonvectored` (fio's default is 1).
@@ -229,6 +243,7 @@ impl Default for EngineOptions {
             nowait: false,
             uncached: false,
             huge_pages: false,
+            look_up: LookUp::Stat,
             atomic: false,
             vectored: false,
             vectored_aio: false,

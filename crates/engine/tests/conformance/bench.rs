@@ -70,6 +70,20 @@ pub(crate) fn on_files() -> Vec<(&'static EngineSpec, EngineOptions, &'static st
     all
 }
 
+/// What an engine without files is told.
+pub(crate) fn config(options: &EngineOptions) -> EngineConfig {
+    EngineConfig {
+        options: options.clone(),
+        advice: None,
+        seed: 1,
+        file_sizes: Vec::new(),
+        names: Vec::new(),
+        world: None,
+        worker: 0,
+        zoned: Vec::new(),
+    }
+}
+
 impl Bench {
     /// Makes an engine for one file.
     pub(crate) fn new(
@@ -84,15 +98,7 @@ impl Bench {
             world.enter(0, 0);
             world.wait_turn(0);
         }
-        let config = EngineConfig {
-            options: options.clone(),
-            advice: None,
-            seed: 1,
-            file_sizes: vec![1 << 20],
-            world: world.clone(),
-            worker: 0,
-            zoned: Vec::new(),
-        };
+        let config = EngineConfig { file_sizes: vec![1 << 20], world: world.clone(), ..config(options) };
         let depth = if spec.caps.synchronous { 1 } else { depth };
         let arena = SlotArena::new(depth, BLOCK as usize, 4096).expect("map");
         let mut instance = (spec.make)(&config)?;

@@ -385,7 +385,7 @@ fn admit(plan: &Plan, mut allow_destroy: Vec<String>) -> Result<Guard, Vec<RunEr
     let targets: Vec<Target<'_>> = plan
         .workers
         .iter()
-        .filter(|worker| !worker.engine.caps.diskless)
+        .filter(|worker| worker.engine.caps.opens_files())
         .flat_map(|worker| {
             worker.files.iter().map(|file| Target {
                 path: &file.path,

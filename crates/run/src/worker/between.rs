@@ -10,6 +10,7 @@ use super::replay::Replay;
 use super::{Birth, attach, durable, engine_fault, open_at_once};
 use crate::clock::Clock;
 use crate::error::RunError;
+use crate::layout::make_places;
 use crate::live::State;
 
 /// `unlink_each_loop`: between two loops the files go; what is left of them then is synced first, if that is asked for.
@@ -78,6 +79,9 @@ fn attach_again<C: Clock>(
 /// The files that are open when the job begins.
 pub(super) fn first_files(birth: &Birth, replay: Option<&mut Replay>) -> Result<OpenFiles, RunError> {
     let plan = &birth.plan;
+    if plan.engine.caps.names.is_some_and(|names| !names.there) && plan.job.allow_create {
+        make_places(plan)?;
+    }
     match replay {
         Some(replay) if plan.replay.as_ref().is_some_and(|replay| replay.opens_files) => {
             let mut files = OpenFiles::closed(plan, &birth.guard);

@@ -10,6 +10,14 @@ impl<C: Clock> Core<'_, C> {
     /// The sentence about a request with this result.
     pub(super) fn io_error_text(&self, io: &Io, result: i32) -> String {
         let file = self.plan.files.get(io.file as usize).map_or(String::new(), |file| file.path.display().to_string());
+        if self.plan.engine.caps.names.is_some() {
+            let advice = match -result {
+                libc::EEXIST => "; it is there already: unlink_each_loop=1 removes what a loop has made",
+                libc::ENOTEMPTY => "; it is not empty",
+                errno => advice(errno),
+            };
+            return format!("{} of {file}: {}{advice}", self.plan.engine.name, errno_text(-result));
+        }
         let operation = operation(io.op);
         let what = match io.op {
             Op::Read => "read",

@@ -17,7 +17,7 @@ use iostrata_spec::{FadviseHint, Job, SyncFlag};
 use super::durable::hint_life;
 use super::rota::Rota;
 use crate::error::RunError;
-use crate::layout::make_parents;
+use crate::layout::{folders, make_parents};
 use crate::live::Live;
 use crate::plan::{FilePlan, WorkerPlan};
 use crate::zones::trim_means;
@@ -44,6 +44,8 @@ pub(super) struct OpenFiles {
     /// There where not all can be open.
     rota: Option<Box<Rota>>,
     guard: Option<Arc<Guard>>,
+    /// The engine works on names, and opens what it opens itself.
+    by_name: bool,
 }
 
 impl OpenFiles {
@@ -58,7 +60,7 @@ impl OpenFiles {
         let mut table = FileTable::new(vec![-1; plan.files.len()], plan.job.direct);
         table.trim = trim_means(plan);
         let mut files = Vec::new();
-        let all = if plan.engine.caps.diskless { 0..0 } else { which.start..which.end.min(plan.files.len()) };
+        let all = if !plan.engine.caps.opens_files() { 0..0 } else { which.start..which.end.min(plan.files.len()) };
         for index in all.clone().take(at_once) {
             match OpenFile::open(plan, index, guard, true) {
                 Ok(open) => {
@@ -72,7 +74,8 @@ impl OpenFiles {
         }
         table.exchanges = files.len() < all.len();
         let rota = table.exchanges.then(|| Box::new(Rota::new(all.clone(), files.len())));
-        Ok(OpenFiles { first: all.start, files, table, rota, guard: Some(Arc::clone(guard)) })
+        let by_name = plan.engine.caps.names.is_some();
+        Ok(OpenFiles { first: all.start, files, table, rota, guard: Some(Arc::clone(guard)), by_name })
     }
 
     /// None is open: a recording says when each is ([`OpenFiles::open_one`]).
@@ -80,13 +83,13 @@ impl OpenFiles {
         let mut table = FileTable::new(vec![-1; plan.files.len()], plan.job.direct);
         table.trim = trim_means(plan);
         let files = plan.files.iter().map(|_| None).collect();
-        OpenFiles { first: 0, files, table, rota: None, guard: Some(Arc::clone(guard)) }
+        OpenFiles { first: 0, files, table, rota: None, guard: Some(Arc::clone(guard)), by_name: false }
     }
 
     /// Opens a file that a recording names.
     pub(super) fn open_one(&mut self, plan: &WorkerPlan, file: FileId) -> Result<(), RunError> {
         if let (Some(guard), Some(place)) = (&self.guard, self.files.get_mut(file as usize))
-            && !plan.engine.caps.diskless
+            && plan.engine.caps.opens_files()
         {
             let open = OpenFile::open(plan, file as usize, guard, true)?;
             self.table.set(file, open.fd.as_raw_fd());
@@ -107,6 +110,18 @@ impl OpenFiles {
     #[inline]
     pub(super) fn in_parts(&self) -> bool {
         self.rota.is_some()
+    }
+
+    /// Whether something has to come before each I/O of an engine that does one at a time: [`OpenFiles::fetch`], or
+    /// that it lets go of what the I/O before left open.
+    #[inline]
+    pub(super) fn in_between(&self) -> bool {
+        self.rota.is_some() | self.by_name
+    }
+
+    /// Whether the engine opens what it opens itself.
+    pub(super) fn by_name(&self) -> bool {
+        self.by_name
     }
 
     /// Opens a file if it is not open. False if that has to wait until an I/O in flight has completed.
@@ -311,12 +326,29 @@ fn how(job: &Job, engine: &EngineSpec) -> OpenHow {
     }
 }
 
-/// Removes a worker's files; those that are gone already are no fault. The nodes of devices stay.
+/// Removes a worker's files, or the folders that it works on; those that are gone already are no fault. The nodes of
+/// devices stay.
 pub(super) fn unlink(plan: &WorkerPlan) -> Result<(), RunError> {
+    if folders(plan) {
+        return remove_folders(plan);
+    }
     for file in plan.files.iter().filter(|file| file.kind.is_none_or(|kind| kind == Kind::Regular)) {
         match file::unlink(&file.path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(RunError::system(&plan.job, Some(Path::new(&file.path)), "unlink", &error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The inner ones first: their names mostly come later.
+fn remove_folders(plan: &WorkerPlan) -> Result<(), RunError> {
+    for folder in plan.files.iter().rev() {
+        match std::fs::remove_dir(&folder.path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(RunError::system(&plan.job, Some(&folder.path), "rmdir", &error));
             }
             _ => {}
         }

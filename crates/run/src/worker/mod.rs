@@ -23,6 +23,8 @@ mod timeline;
 mod watch;
 
 use std::any::Any;
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -61,7 +63,7 @@ use crate::group::Group;
 use crate::live::{Ending, Live, State};
 use crate::locks::Doors;
 use crate::pace::Pacer;
-use crate::plan::WorkerPlan;
+use crate::plan::{FilePlan, WorkerPlan};
 use crate::recorder::{LogSender, Recorder};
 use crate::replay::Recording;
 use crate::verify::Verifier;
@@ -498,6 +500,7 @@ fn make_engine(birth: &Birth) -> Result<(Instance, EngineConfig), RunError> {
         seed: streams.think,
         // Of real files the kernel knows it.
         file_sizes: plan.files.iter().filter(|_| plan.engine.caps.diskless).map(|file| file.file_bytes).collect(),
+        names: names_of(plan)?,
         world: match &birth.time {
             Time::Real(_) => None,
             Time::Virtual(world) => Some(Arc::clone(world)),
@@ -511,6 +514,17 @@ fn make_engine(birth: &Birth) -> Result<(Instance, EngineConfig), RunError> {
     }
     let instance = (plan.engine.make)(&config).map_err(|error| engine_fault(plan, &error))?;
     Ok((instance, config))
+}
+
+/// The names of its files, if the engine works on names.
+fn names_of(plan: &WorkerPlan) -> Result<Vec<CString>, RunError> {
+    let name = |file: &FilePlan| {
+        CString::new(file.path.as_os_str().as_bytes()).map_err(|_| {
+            let text = format!("the name {:?} has a character of the value 0 in it", file.path);
+            RunError::job_errno(&plan.job, libc::EINVAL, text)
+        })
+    };
+    plan.files.iter().filter(|_| plan.engine.caps.names.is_some()).map(name).collect()
 }
 
 fn buffer_facts(plan: &WorkerPlan, streams: &Streams) -> BufferFacts {

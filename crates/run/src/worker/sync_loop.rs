@@ -40,8 +40,10 @@ pub(super) fn pass<C: Clock>(core: &mut Core<'_, C>, engine: &mut dyn SyncOp) ->
             Plan::Dry(Dry::Pass) if core.wrap(|| engine.release()) => continue,
             Plan::Dry(_) => return PassEnd::Pass,
         };
-        if core.files.in_parts() {
-            if !core.fetch(planned.file) {
+        if core.files.in_between() {
+            if core.files.by_name() {
+                engine.release();
+            } else if !core.fetch(planned.file) {
                 continue;
             }
             now_ns = core.clock.now_ns();

@@ -1,6 +1,7 @@
 //! Options of engines that come later: known, and refused with what they would do.
 
 use super::{MAX32, merged};
+use crate::job::LookUp;
 use crate::table::{Category, OptionSpec, Status};
 use crate::value::{Choice, Kind, TimeUnit, Value};
 
@@ -124,7 +125,9 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "statx": "statx"]),
         "call that looks a name up",
     )
-    .default("stat"),
+    .default("stat")
+    .access(choice!(job.engine_options.look_up, "stat" => LookUp::Stat, "lstat" => LookUp::Lstat,
+        "statx" => LookUp::Statx)),
     row(&["net", "netsplice", "rdma"], "hostname", Kind::Text, "host to connect to"),
     row(&["net", "netsplice", "rdma"], "port", Kind::Int { min: 1, max: 65_535 }, "port"),
     row(SOCKET, "protocol", Kind::Choice(PROTOCOLS), "protocol of the socket").alias(&["proto"]).default("tcp"),

@@ -323,6 +323,7 @@ const CASES: &[(&str, &[&str], Check)] = &[
     ("nowait", &["--ioengine=libaio", "--nowait=1"], |j| j.engine_options.nowait),
     ("nowait", &["--ioengine=pvsync2", "--nowait=1"], |j| j.engine_options.nowait),
     ("thp", &["--ioengine=mmap", "--thp=1"], |j| j.engine_options.huge_pages),
+    ("stat_type", &["--ioengine=filestat", "--stat_type=lstat"], |j| j.engine_options.look_up == LookUp::Lstat),
     ("uncached", &["--ioengine=pvsync2", "--uncached=1"], |j| j.engine_options.uncached),
     ("sim_latency", &["--ioengine=sim", "--sim_latency=1ms"], |j| j.engine_options.sim.base_ns == 1_000_000),
     ("sim_bandwidth", &["--ioengine=sim", "--sim_bandwidth=1m"], |j| j.engine_options.sim.bytes_per_second == 1 << 20),
