@@ -1,5 +1,8 @@
 //! Whole reports of results made by hand, in the corners of what a run can be.
 
+#[path = "support/golden.rs"]
+mod golden;
+
 use iostrata_report::metrics::{self, Dialect};
 use iostrata_report::text::{self, BannerJob};
 use iostrata_report::{RenderOptions, csv, fio_json, html, terse};
@@ -9,7 +12,6 @@ use iostrata_result::{
     SteadySample, SteadyState, Timeline, TimelinePoint,
 };
 use jiff::tz::TimeZone;
-use std::path::PathBuf;
 
 /// Under our own name, dates in UTC.
 fn ours() -> RenderOptions {
@@ -21,23 +23,10 @@ fn as_fio() -> RenderOptions {
     RenderOptions { as_fio: true, time_zone: TimeZone::UTC }
 }
 
-/// Compares with `tests/goldens/NAME`; with UPDATE_GOLDENS in the environment it is written anew.
+/// Compares with `tests/goldens/NAME`.
 #[track_caller]
 fn assert_golden(name: &str, actual: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/goldens").join(name);
-    if std::env::var_os("UPDATE_GOLDENS").is_some() {
-        std::fs::write(&path, actual).unwrap();
-    }
-    let golden = std::fs::read_to_string(&path).unwrap_or_default();
-    if golden != actual {
-        let at = golden.lines().zip(actual.lines()).take_while(|(left, right)| left == right).count();
-        panic!(
-            "{name} differs from line {} on\n  golden: {:?}\n  actual: {:?}\n(UPDATE_GOLDENS=1 writes it anew)",
-            at + 1,
-            golden.lines().nth(at),
-            actual.lines().nth(at)
-        );
-    }
+    golden::check(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/goldens"), name, actual);
 }
 
 /// Text and both kinds of JSON against their goldens; JSON must be valid whatever stands in it.
@@ -57,15 +46,7 @@ fn check(name: &str, run: &RunResult, options: &RenderOptions) {
     assert_golden(&format!("{name}.terse"), &terse::render(run, terse::Version::V5, true));
     assert_golden(&format!("{name}.csv"), &csv::summary(run));
     assert_golden(&format!("{name}.metrics"), &metrics::render(Some(run), Dialect::OpenMetrics));
-    assert_golden(&format!("{name}.html"), &of_this_run(&html::render(run, options)));
-}
-
-/// The part of a page that is about its run, a tag a line: no styles, scripts, and explanations.
-fn of_this_run(page: &str) -> String {
-    let (head, rest) = page.split_once("<style>").expect("styles");
-    let (_, body) = rest.split_once("</style>").expect("their end");
-    let (body, _) = body.split_once("<section aria-labelledby=\"numbers\"").expect("explanations");
-    format!("{head}{body}\n").replace("><", ">\n<")
+    assert_golden(&format!("{name}.html"), &golden::of_this_run(&html::render(run, options)));
 }
 
 #[test]
@@ -87,7 +68,7 @@ fn what_was_done_over_time() {
     });
     let job = JobTimeline { index: 0, job: run.workers[0].job.name.clone(), points: points.collect() };
     run.timeline = Some(Timeline { window_ns: 250_000_000, jobs: vec![job] });
-    assert_golden("over_time.html", &of_this_run(&html::render(&run, &ours())));
+    assert_golden("over_time.html", &golden::of_this_run(&html::render(&run, &ours())));
     assert_golden("over_time.csv", &csv::timeline(&run));
 }
 

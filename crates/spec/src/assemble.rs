@@ -195,7 +195,8 @@ impl Assembler<'_> {
             let why = "fio applies kb_base only to what stands right of it on a command line";
             notes.push(Note { span: 0..text.len(), why });
         }
-        let Some(note) = notes.first() else { return Some(plain) };
+        // Of an option that is ours fio says nothing.
+        let Some(note) = notes.first().filter(|_| row.known_to_fio()) else { return Some(plain) };
         if self.settings.fio_exact {
             return match fio() {
                 Ok(value) => Some(value),
@@ -248,7 +249,10 @@ impl Assembler<'_> {
         let severity = if self.settings.strict { Severity::Error } else { Severity::Warning };
         let blank = word.value.as_deref().is_some_and(|v| v.starts_with(char::is_whitespace)) && note.span.start == 0;
         let spot = if blank { word.value_spot.clone() } else { word.place_in_value(&note.span) };
-        let help = format!("{}; write `{name}={meant}`", note.why);
+        // Less than a microsecond, say, cannot be written so that fio reads it too.
+        let read_alike = grammar::parse(&row.kind, &meant, 1024, Reading::Fio).is_ok_and(|(value, _)| value == *plain);
+        let advice = if read_alike { format!("; write `{name}={meant}`") } else { String::new() };
+        let help = format!("{}{advice}", note.why);
         self.report.say(severity, &spot, message, Some(help));
     }
 

@@ -157,6 +157,19 @@ fn odd_but_defined_values_are_kept_without_a_word() {
 }
 
 #[test]
+fn of_options_that_fio_does_not_have_it_has_no_other_reading() {
+    let invocation = run("ioengine=sim\nsim_latency=960ns", &["--strict"]).unwrap();
+    assert_eq!(invocation.diagnostics, Vec::new());
+}
+
+#[test]
+fn no_spelling_is_advised_that_fio_reads_otherwise() {
+    let help = |text: &str| run(text, &[]).unwrap().diagnostics[0].help.clone().unwrap_or_default();
+    assert_eq!(help("thinktime=1500ns"), "fio knows no such unit and takes microseconds");
+    assert_eq!(help("thinktime=2000ns"), "fio knows no such unit and takes microseconds; write `thinktime=2us`");
+}
+
+#[test]
 fn on_a_command_line_kb_base_is_meant_for_all() {
     let args = ["--name=x", "--bs=4k", "--kb_base=1000"];
     let invocation = World::default().run(&args).unwrap();
