@@ -9,7 +9,8 @@ use thiserror::Error;
 
 use crate::model::{
     DirectionResult, DiskUse, End, FORMAT_VERSION, HistogramBins, Host, JobFacts, LatencyBuckets, LatencyResult,
-    Moments, Note, OptionWord, PriorityResult, Reporting, RunResult, Tolerated, WorkerResult,
+    LatencyTarget, Moments, Note, OptionWord, PriorityResult, Reporting, RunResult, SteadyMeasure, SteadySample,
+    SteadyState, Tolerated, WorkerResult,
 };
 
 /// Why a document of fio's cannot be read.
@@ -204,8 +205,8 @@ fn worker(json: &At<'_>, globals: &[OptionWord], number: usize) -> Result<Worker
         complete_counts: shares("iodepth_complete", 1_000_000)?,
         batch_stamp_error_ns: 0,
         latency_buckets: buckets(json, ios)?,
-        latency_target: None,
-        steady_state: None,
+        latency_target: latency_target(json)?,
+        steady_state: steady_state(&json.get("steadystate"))?,
         block_lives: None,
         started_clock_ms: None,
         zone_resets: None,
@@ -213,6 +214,53 @@ fn worker(json: &At<'_>, globals: &[OptionWord], number: usize) -> Result<Worker
         due_not_issued: 0,
         censored: 0,
     })
+}
+
+fn latency_target(job: &At<'_>) -> Result<Option<LatencyTarget>, ImportError> {
+    let target_ns = job.get("latency_target").count()?;
+    let target = LatencyTarget {
+        target_ns,
+        window_us: job.get("latency_window").count()?,
+        percentile: job.get("latency_percentile").float()?,
+        depth: job.get("latency_depth").count()? as u32,
+    };
+    Ok((target_ns > 0).then_some(target))
+}
+
+/// The search for steady state: fio tells rates, so each sample is taken for a second.
+fn steady_state(json: &At<'_>) -> Result<Option<SteadyState>, ImportError> {
+    if json.value.is_null() {
+        return Ok(None);
+    }
+    let criterion = json.get("ss").text()?;
+    let (series, limit) = criterion.split_once(':').unwrap_or((&criterion, "0"));
+    let measure = match series.trim_end_matches("_slope") {
+        "iops" => SteadyMeasure::Iops,
+        "bw" => SteadyMeasure::Bandwidth,
+        "lat" => SteadyMeasure::Latency,
+        _ => return Err(json.get("ss").odd("iops, bw or lat, and a limit")),
+    };
+    let data = json.get("data");
+    let list = |key: &str| data.get(key).list().iter().map(At::count).collect::<Result<Vec<u64>, _>>();
+    let (iops, bytes, latencies_ns) = (list("iops")?, list("bw")?, list("lat_ns")?);
+    let at = |list: &[u64], number: usize| list.get(number).copied().unwrap_or(0);
+    let sample = |number: usize| SteadySample {
+        elapsed_ns: 1_000_000_000,
+        ios: at(&iops, number),
+        bytes: at(&bytes, number),
+        clat_sum_ns: at(&latencies_ns, number).saturating_mul(at(&iops, number)),
+    };
+    let samples: Vec<SteadySample> = (0..iops.len()).map(sample).collect();
+    Ok(Some(SteadyState {
+        measure,
+        slope: series.ends_with("_slope"),
+        limit: limit.trim_end_matches('%').parse().unwrap_or(0.0),
+        percent: limit.ends_with('%'),
+        duration_ns: json.get("duration").count()?.saturating_mul(1_000_000_000),
+        window: samples.len() as u64,
+        attained: json.get("attained").count()? > 0,
+        samples,
+    }))
 }
 
 fn facts(
@@ -226,14 +274,17 @@ fn facts(
     let depth = json.get("latency_depth").count()?.max(1) as u32;
     let rows = ["read", "write", "trim", "mixed"].map(|row| json.get(row));
     let has = |kind: &str| rows.iter().any(|row| row.get(kind).get("percentile").value.is_object());
-    let percentiles = asked.option("percentile_list").map(|list| list.split(':').flat_map(str::parse).collect());
+    let list = asked.option("percentile_list");
+    let percentiles = list.map(|list| list.split(':').flat_map(str::parse).collect());
+    let decimals = |number: &str| number.split_once('.').map_or(0, |(_, decimals)| decimals.len() as u32);
+    let precision = list.map_or(2, |list| list.split(':').map(decimals).max().unwrap_or(0));
     let host = json.get("hostname").text()?;
     let name = json.get("jobname").text()?;
     let reporting = Reporting {
         group: false,
         kb_base: asked.number("kb_base").unwrap_or(1024),
         unit_base: asked.number("unit_base").unwrap_or(0),
-        percentile_precision: if percentiles.is_some() { 1 } else { 2 },
+        percentile_precision: precision,
         percentiles: percentiles.unwrap_or_else(|| FIO_PERCENTILES.to_vec()),
         clat_percentiles: has("clat_ns"),
         lat_percentiles: has("lat_ns"),
@@ -339,9 +390,12 @@ fn priority(json: &At<'_>) -> Result<PriorityResult, ImportError> {
 fn moments(count: u64, min: u64, max: u64, mean: f64, stddev: f64) -> Moments {
     let sum = (mean * count as f64).round() as u128;
     // The spread about the mean, and the mean's own square in integers, where a float would lose digits.
-    let spread = (stddev * stddev * count.saturating_sub(1) as f64).round() as u128;
-    let mean_square = sum.saturating_mul(sum).checked_div(count.into()).unwrap_or(0);
-    Moments { count, min, max, sum, sum_squares: mean_square.saturating_add(spread) }
+    let spread = stddev * stddev * count.saturating_sub(1) as f64;
+    let (whole, rest) = match u128::from(count) {
+        0 => (0, 0.0),
+        count => (sum.saturating_mul(sum) / count, (sum.saturating_mul(sum) % count) as f64 / count as f64),
+    };
+    Moments { count, min, max, sum, sum_squares: whole.saturating_add((spread + rest).round() as u128) }
 }
 
 fn latency(json: &At<'_>) -> Result<LatencyResult, ImportError> {
