@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// Compares with the file of this name in a folder; with UPDATE_GOLDENS in the environment it is written anew.
 #[track_caller]
-pub fn check(folder: impl AsRef<Path>, name: &str, actual: &str) {
+pub(crate) fn check(folder: impl AsRef<Path>, name: &str, actual: &str) {
     let path = folder.as_ref().join(name);
     if std::env::var_os("UPDATE_GOLDENS").is_some() {
         std::fs::write(&path, actual).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -22,7 +22,7 @@ pub fn check(folder: impl AsRef<Path>, name: &str, actual: &str) {
 }
 
 /// The part of a page that is about its run, a tag a line: no styles, scripts, and explanations.
-pub fn of_this_run(page: &str) -> String {
+pub(crate) fn of_this_run(page: &str) -> String {
     let (head, rest) = page.split_once("<style>").expect("styles");
     let (_, body) = rest.split_once("</style>").expect("their end");
     let (body, _) = body.split_once("<section aria-labelledby=\"numbers\"").expect("explanations");
