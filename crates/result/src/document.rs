@@ -1,6 +1,9 @@
 //! The document in JSON.
 
+use crate::layout::Layout;
 use crate::model::{FORMAT_VERSION, RunResult};
+use serde::Serialize;
+use serde_json::Serializer;
 use thiserror::Error;
 
 /// Why a document cannot be read.
@@ -35,13 +38,14 @@ pub fn schema() -> serde_json::Value {
     schemars::schema_for!(RunResult).to_value()
 }
 
-/// The document as JSON, indented, with a line end at its end.
+/// The document as JSON: a field a line, lists of numbers in one, with a line end at its end.
 pub fn to_json(run: &RunResult) -> String {
-    let text = serde_json::to_string_pretty(run);
+    let mut text = Vec::new();
+    let written = run.serialize(&mut Serializer::with_formatter(&mut text, Layout::default()));
     // Strings as keys and no failing `Serialize` in the model: writing to memory cannot fail.
-    let mut text = text.unwrap_or_else(|error| unreachable!("the document cannot be written: {error}"));
-    text.push('\n');
-    text
+    written.unwrap_or_else(|error| unreachable!("the document cannot be written: {error}"));
+    text.push(b'\n');
+    String::from_utf8(text).unwrap_or_else(|error| unreachable!("JSON is text: {error}"))
 }
 
 /// Reads a document of this format or an older one.

@@ -8,6 +8,7 @@
 pub mod derive;
 pub mod document;
 pub mod import;
+mod layout;
 pub mod model;
 pub mod series;
 #[cfg(feature = "testing")]

@@ -4,7 +4,7 @@
 //! There is one answer per connection.
 
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
@@ -26,6 +26,17 @@ pub(super) struct Request {
     pub(super) path: String,
     /// What it would like to get (`Accept`); empty if it does not say.
     pub(super) accept: String,
+    /// Whom it believes to ask (`Host`), without a port; empty if it does not say.
+    pub(super) host: String,
+}
+
+impl Request {
+    /// Whether it is for a host of this name or address, and not for one whose name was made to point here: a page from
+    /// anywhere could have its reader's browser ask so.
+    pub(super) fn is_for_this_machine(&self) -> bool {
+        let address = self.host.trim_start_matches('[').trim_end_matches(']');
+        self.host.is_empty() || self.host.eq_ignore_ascii_case("localhost") || address.parse::<IpAddr>().is_ok()
+    }
 }
 
 /// What it gets.
@@ -164,11 +175,15 @@ fn parse(head: &[u8]) -> Option<Request> {
     if !version.starts_with("HTTP/1.") || words.next().is_some() {
         return None;
     }
-    let fields = lines.filter_map(|line| line.split_once(':'));
-    let accept: Vec<&str> =
-        fields.filter(|(name, _)| name.eq_ignore_ascii_case("accept")).map(|(_, value)| value.trim()).collect();
-    let path = target.split('?').next()?;
-    Some(Request { method: method.to_owned(), path: path.to_owned(), accept: accept.join(", ") })
+    let fields: Vec<(&str, &str)> = lines.filter_map(|line| line.split_once(':')).collect();
+    let values = |wanted: &str| {
+        let of = fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        of.map(|(_, value)| value.trim()).collect::<Vec<_>>().join(", ")
+    };
+    let (host, path) = (values("host"), target.split('?').next()?);
+    let port = host.rfind(':').filter(|at| host[at + 1..].bytes().all(|byte| byte.is_ascii_digit()));
+    let host = host[..port.unwrap_or(host.len())].to_owned();
+    Some(Request { method: method.to_owned(), path: path.to_owned(), accept: values("accept"), host })
 }
 
 fn written(answer: &Answer, with_body: bool) -> Vec<u8> {
@@ -204,13 +219,30 @@ mod tests {
         let whole = b"GET /metrics?x=1 HTTP/1.1\r\nhost: x\r\naccept: text/plain\r\nAccept:a/b \r\n\r\nrest";
         let mut pieces = whole[..30].chain(&whole[30..31]).chain(&whole[31..]);
         let request = parse(&head(&mut pieces).expect("a head")).expect("a request");
-        let wanted = Request { method: "GET".into(), path: "/metrics".into(), accept: "text/plain, a/b".to_owned() };
+        let wanted = Request {
+            method: "GET".into(),
+            path: "/metrics".into(),
+            accept: "text/plain, a/b".into(),
+            host: "x".into(),
+        };
         assert_eq!(request, wanted);
         for bad in ["", "GET /", "GET / HTTP/2", "GET / x HTTP/1.1", "\u{16}\u{3}\u{1}"] {
             assert_eq!(parse(bad.as_bytes()), None, "{bad}");
         }
         assert!(head(&mut &b"GET / HTTP/1.1\r\n"[..]).is_err(), "it went away");
         assert!(head(&mut io::repeat(b'x')).is_err(), "it never ends");
+    }
+
+    #[test]
+    fn a_name_that_was_made_to_point_here_is_told_from_ours() {
+        let ours = |host: &str| {
+            let head = format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n");
+            parse(head.as_bytes()).expect("a request").is_for_this_machine()
+        };
+        assert!(
+            ["", "localhost", "Localhost:9000", "127.0.0.1:9000", "[::1]:9000", "[::1]"].map(ours).iter().all(|is| *is)
+        );
+        assert!(["evil.example", "evil.example:9000", "localhost.evil.example"].map(ours).iter().all(|is| !*is));
     }
 
     #[test]

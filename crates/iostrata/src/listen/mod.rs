@@ -28,6 +28,10 @@ impl Listener {
         let shared = Arc::clone(&latest);
         let serve = move |request: &Request| {
             let run = shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            // Who listens for others has a name among them.
+            if address.ip().is_loopback() && !request.is_for_this_machine() {
+                return Answer::text("421 Misdirected Request", "this is not the host that was asked for\n");
+            }
             answer(request, run.as_deref())
         };
         let server = Server::start(address, serve).map_err(|error| anyhow!("--listen={address}: {error}"))?;
