@@ -15,6 +15,8 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
 
 const SIGQUIT: i32 = 3;
+const SIGBUS: i32 = 7;
+const SIGSEGV: i32 = 11;
 /// So long something may take that takes a second.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -150,14 +152,17 @@ fn the_run_is_seen_as_it_goes_on_and_ctrl_c_gives_the_report() {
 
 #[test]
 fn a_second_ctrl_c_and_a_signal_leave_the_terminal_as_it_was_too() {
-    for (keys, signal) in [(&b"\x03\x03"[..], None), (&b""[..], Some("-TERM")), (&b""[..], Some("-HUP"))] {
+    let ends = [("-TERM", 128), ("-HUP", 128), ("-SEGV", SIGSEGV), ("-BUS", SIGBUS)];
+    let ends = ends.map(|(signal, end)| (&b""[..], Some(signal), end));
+    for (keys, signal, end) in ends.into_iter().chain([(&b"\x03\x03"[..], None, 128)]) {
         let mut terminal = Terminal::run(LONG);
         terminal.wait_for_text("jobs running");
         terminal.controller.write_all(keys).expect("keys");
         if let Some(signal) = signal {
             terminal.signal(signal);
         }
-        assert_eq!(terminal.end().code(), Some(128), "{keys:?} {signal:?}");
+        let status = terminal.end();
+        assert_eq!(status.code().or(status.signal()), Some(end), "{keys:?} {signal:?}");
     }
 }
 

@@ -22,10 +22,16 @@ static FULL: AtomicBool = AtomicBool::new(false);
 /// Whether it was given back for a pause and taken over again: nothing is on it then.
 static EMPTY: AtomicBool = AtomicBool::new(false);
 
-/// What ends a process that does not handle it, by a key (Ctrl-\), another process or its own hand. Segment faults are
-/// the runtime's: it tells an overflow of the stack by them, and ends with SIGABRT.
+/// What ends a process that does not handle it, by a key (Ctrl-\), another process or its own hand.
 const DEADLY: [i32; 7] =
     [libc::SIGQUIT, libc::SIGABRT, libc::SIGALRM, libc::SIGUSR2, libc::SIGXCPU, libc::SIGILL, libc::SIGFPE];
+
+/// Faults. Others handle them too: the runtime tells an overflow of the stack by SIGSEGV, mappings of files may meet
+/// SIGBUS.
+const FAULTS: [i32; 2] = [libc::SIGSEGV, libc::SIGBUS];
+
+/// What handled each of them before.
+static HANDLED_BEFORE: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
 
 /// The whole terminal is a picture while this lives; then it is as it was before.
 ///
@@ -47,6 +53,7 @@ impl FullScreen {
         tcsetattr(&stdout, OptionalActions::Now, QUIET.get_or_init(|| quiet))?;
         DEADLY.iter().for_each(|&signal| handle(signal, last_act, libc::SA_RESETHAND));
         handle(libc::SIGTSTP, pause, libc::SA_RESTART);
+        HANDLED_BEFORE.get_or_init(|| FAULTS.map(handle_fault));
         FULL.store(true, Ordering::SeqCst);
         let screen = FullScreen(());
         let mut stdout = stdout.lock();
@@ -90,6 +97,38 @@ extern "C" fn last_act(signal: libc::c_int) {
     give_back();
     // SAFETY: async-signal-safe; it takes effect when the handler returns, as the signal is blocked until then.
     unsafe { libc::raise(signal) };
+}
+
+/// Puts [`last_fault`] before the handler of a fault, which is returned.
+fn handle_fault(signal: i32) -> libc::sigaction {
+    // SAFETY: `sigaction` is plain data, for which zero is valid; the handler has the signature of one with SA_SIGINFO,
+    // and touches atomics and async-signal-safe calls only. It cannot fail for a signal that can be caught.
+    unsafe {
+        let (mut action, mut before): (libc::sigaction, libc::sigaction) = (std::mem::zeroed(), std::mem::zeroed());
+        action.sa_sigaction = last_fault as *const () as libc::sighandler_t;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        libc::sigemptyset(&mut action.sa_mask);
+        libc::sigaction(signal, &action, &mut before);
+        before
+    }
+}
+
+/// Handler of a fault: the terminal first, then whoever handled it before. What faults does so again as soon as this
+/// returns; what another process sent does not come by itself.
+extern "C" fn last_fault(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    give_back();
+    let before = FAULTS.iter().position(|&fault| fault == signal).and_then(|at| Some(&HANDLED_BEFORE.get()?[at]));
+    // SAFETY: the kernel hands a valid siginfo to a handler with SA_SIGINFO; the calls are async-signal-safe, and the
+    // action is one that was in force.
+    unsafe {
+        match before {
+            Some(before) if (*info).si_code > 0 => _ = libc::sigaction(signal, before, std::ptr::null_mut()),
+            _ => {
+                libc::signal(signal, libc::SIG_DFL);
+                libc::raise(signal);
+            }
+        }
+    }
 }
 
 /// Handler of Ctrl-Z: stops the process with the terminal as it was, and takes it over when the process goes on.

@@ -18,6 +18,8 @@ pub struct Progress {
     pub open_files: u32,
     /// Where each worker stands, in order.
     pub states: Vec<State>,
+    /// I/Os that each has in flight, in the same order.
+    pub in_flight: Vec<u32>,
     /// Share done, 0 to 1; `None` if nobody can tell.
     pub done: Option<f64>,
     /// Bytes of reads, writes, trims that are counted so far.
@@ -75,6 +77,7 @@ impl Rates {
             running: lives.iter().filter(|live| !live.has_ended()).count() as u32,
             open_files: lives.iter().map(|live| live.open_files.load(Relaxed)).sum(),
             states: lives.iter().map(|live| live.state()).collect(),
+            in_flight: plan.workers.iter().zip(lives).map(|(worker, live)| in_flight(worker, live)).collect(),
             done,
             bytes: totals.map(|total| total.0),
             bytes_per_second: per_second(|total| total.0),
@@ -86,6 +89,13 @@ impl Rates {
         self.last_ns = now_ns;
         progress
     }
+}
+
+/// A worker that does one I/O at a time does not count it.
+fn in_flight(worker: &WorkerPlan, live: &Live) -> u32 {
+    let one = worker.engine.caps.synchronous && !worker.offloads();
+    let works = matches!(live.state(), State::Ramp | State::Running | State::Verifying);
+    if one { u32::from(works) } else { live.in_flight.load(Relaxed) }
 }
 
 /// Share of the whole run that is done, and the seconds that it still needs. A stage takes as long as its slowest

@@ -190,7 +190,7 @@ impl Picture {
     }
 
     fn jobs(&self, frame: &mut Frame<'_>, area: Rect) {
-        let heads = ["job", "state", "direction", "bandwidth", "IOPS", "mean", "p99", "depth"];
+        let heads = ["job", "state", "direction", "bandwidth", "IOPS", "mean", "p99", "flying"];
         let rows: Vec<Row<'_>> = match &self.run {
             Some(run) => derive::reports(run).iter().flat_map(|report| self.job_rows(report)).collect(),
             None => self.names.iter().map(|name| Row::new([Cell::from(name.clone()), Cell::from("waiting")])).collect(),
@@ -203,8 +203,14 @@ impl Picture {
             Constraint::Length(7),
             Constraint::Length(8),
             Constraint::Length(8),
-            Constraint::Length(5),
+            Constraint::Length(9),
         ];
+        let (room, count) = (usize::from(area.height.saturating_sub(1)), rows.len());
+        let mut rows = rows;
+        if count > room {
+            rows.truncate(room.saturating_sub(1));
+            rows.push(Row::new([format!("and {} more", count - rows.len())]));
+        }
         let head = Row::new(heads).style(Style::new().add_modifier(Modifier::BOLD));
         frame.render_widget(Table::new(rows, widths).header(head).column_spacing(1), area);
     }
@@ -212,6 +218,9 @@ impl Picture {
     fn job_rows(&self, report: &Report<'_>) -> Vec<Row<'static>> {
         let first = report.members.first().map_or(0, |worker| worker.thread_number.saturating_sub(1)) as usize;
         let state = self.progress.states.get(first).copied().unwrap_or(State::NotStarted);
+        let members = report.members.iter().map(|worker| worker.thread_number.saturating_sub(1) as usize);
+        let flying: u32 = members.filter_map(|member| self.progress.in_flight.get(member)).sum();
+        let in_flight = format!("{flying} of {}", u64::from(report.job.depth) * u64::from(report.jobs));
         let used = report.directions.iter().filter(|row| !row.is_empty());
         let rows: Vec<Row<'static>> = used
             .map(|row| {
@@ -225,7 +234,7 @@ impl Picture {
                     short(row.iops().round() as u128, 4, Base::Decimal),
                     iostrata_report::html::duration(latency.mean_ns()),
                     p99.map_or_else(String::new, |ns| iostrata_report::html::duration(ns as f64)),
-                    report.job.depth.to_string(),
+                    in_flight.clone(),
                 ])
             })
             .collect();
@@ -284,6 +293,16 @@ mod tests {
         let shown: Vec<String> = [0, 61, 3_600, 86_400 * 3 + 61, u64::MAX].map(clock).into();
         assert_eq!(shown[..4], ["0:00", "1:01", "1:00:00", "3 d 0:01:01"]);
         assert!(shown[4].starts_with("213503982334601 d"), "{}", shown[4]);
+    }
+
+    #[test]
+    fn jobs_that_have_no_room_are_counted() {
+        let names = (0..100).map(|number| format!("job{number}")).collect();
+        let picture = Picture { names, ..Picture::default() };
+        let mut terminal = ratatui::Terminal::new(ratatui::backend::TestBackend::new(80, 24)).expect("a terminal");
+        terminal.draw(|frame| picture.draw(frame)).expect("a picture");
+        let text = terminal.backend().to_string();
+        assert!(text.contains("job0 ") && text.contains("and 94 more") && !text.contains("job6 "), "{text}");
     }
 
     #[test]
