@@ -1,6 +1,7 @@
 //! Writes logs over time while they grow, in a thread of its own. A file appears under its name when the run has ended,
 //! on a signal too; until then it has a temporary one.
 
+use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -111,11 +112,13 @@ fn folder_of(path: &Path) -> &Path {
 
 /// The note that logs and jobs share a disk, if they do.
 fn on_tested_disk(plan: &Plan, all: &[Parts]) -> Option<Note> {
-    let log = all.iter().flat_map(Parts::paths).next()?;
-    let disk = facts_at(folder_of(log)).ok()?.device;
+    let device = |path: &Path| facts_at(path).ok().map(|facts| facts.device);
+    // Many logs lie in few folders.
+    let folders: BTreeSet<&Path> = all.iter().flat_map(Parts::paths).map(folder_of).collect();
+    let disks: Vec<_> = folders.into_iter().filter_map(device).collect();
     let shared = plan.workers.iter().find(|worker| {
         let mut files = worker.files.iter().filter(|_| !worker.engine.caps.diskless);
-        files.any(|file| facts_at(&file.path).is_ok_and(|facts| facts.device == disk))
+        files.any(|file| device(&file.path).is_some_and(|disk| disks.contains(&disk)))
     })?;
     Some(Note {
         code: "logs-on-tested-disk".into(),

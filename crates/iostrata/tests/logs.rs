@@ -221,3 +221,20 @@ fn bug_b47() {
     assert!(!rows(&folder, "l_bw.1.log").is_empty());
     assert_eq!(names(folder.path()), ["l_bw.1.log"]);
 }
+
+/// The logs of any job may lie on a disk that any job measures.
+#[test]
+fn logs_on_a_disk_that_is_measured_are_told_of() {
+    let (folder, memory) = (Folder::new("logs-there"), Folder::below(Path::new("/dev/shm"), "logs-elsewhere"));
+    let elsewhere = format!("--write_lat_log={}/l", memory.path().display());
+    let first = ["--name=a", "--ioengine=null", "--size=64k", &elsewhere];
+    let second = ["--name=b", "--ioengine=psync", "--rw=write", "--filename=f", "--size=64k"];
+    let told = |words: &[&str]| {
+        let output = run(iostrata(), &[words, &["--output-format=json"]].concat(), folder.path());
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{text}");
+        text.contains("logs-on-tested-disk")
+    };
+    assert!(!told(&[&first[..], &second].concat()), "one in memory, the other without a log");
+    assert!(told(&[&first[..], &second, &["--write_bw_log=l"]].concat()));
+}

@@ -189,3 +189,34 @@ fn what_clients_did_is_a_job_each_and_text_before_the_document_is_passed_over() 
     let page = report(&folder, &format!("{} --format=html", sample.display()));
     assert!(page.contains("The document holds nothing of what was done over time."), "no word on missing charts");
 }
+
+/// Programs read standard output: there is one document on it, whatever the order of the words, and whether the jobs
+/// could begin or not.
+#[test]
+fn standard_output_is_one_document_whatever_happens() {
+    let folder = Folder::new("report-one");
+    std::fs::write(folder.path().join("j.fio"), "[global]\nioengine=null\nsize=64k\n[a]\n[b]\nstonewall\n")
+        .expect("a file");
+    let format = "--output-format=json";
+    // Words, the end of the program, and the errors of the jobs.
+    let cases: [(&str, i32, &[i64]); 9] = [
+        ("FORMAT j.fio", 0, &[0, 0]),
+        ("j.fio FORMAT", 0, &[0, 0]),
+        ("--name=a --ioengine=null --size=64k FORMAT --name=b --ioengine=null --size=64k", 0, &[0, 0]),
+        ("j.fio --eta=always --status-interval=1 FORMAT", 0, &[0, 0]),
+        ("FORMAT --name=a --rw=write --filename=/dev/null/x --size=64k", 1, &[20]),
+        ("--name=a --rw=write --filename=/dev --size=64k FORMAT", 1, &[21]),
+        ("FORMAT --name=a --ioengine=rdma --size=64k", 1, &[]),
+        ("FORMAT --name=a --rw=write --filename=/dev/full --size=64k --name=b --ioengine=null --size=64k", 1, &[28, 0]),
+        ("FORMAT --name=a --rw=read --filename=f --size=64k --exec_prerun=false", 1, &[22]),
+    ];
+    for (words, code, errors) in cases {
+        let words = words.replace("FORMAT", format);
+        let output = run(iostrata(), &words.split_whitespace().collect::<Vec<_>>(), folder.path());
+        let document: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{words}: {error}: {}", String::from_utf8_lossy(&output.stdout)));
+        let jobs = document["jobs"].as_array().expect("a list");
+        let found: Vec<i64> = jobs.iter().map(|job| job["error"].as_i64().expect("a number")).collect();
+        assert_eq!((output.status.code(), &found[..]), (Some(code), errors), "{words}: {document}");
+    }
+}
