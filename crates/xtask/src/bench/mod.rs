@@ -9,6 +9,7 @@ pub(crate) mod callgrind;
 mod cases;
 mod cpu;
 mod devices;
+mod hour;
 mod page;
 mod scale;
 mod table;
@@ -56,13 +57,16 @@ struct Options {
     cases: Vec<&'static Case>,
 }
 
-/// `cargo xtask bench [--devices | --scale] [--rounds N] [--case NAME]…`.
+/// `cargo xtask bench [--devices | --scale | --hour] [--rounds N] [--case NAME]…`.
 pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<bool> {
     if let Some((_, others)) = args.split_first().filter(|(first, _)| *first == "--devices") {
         return devices::run(workspace, others);
     }
     if let Some((_, others)) = args.split_first().filter(|(first, _)| *first == "--scale") {
         return scale::run(workspace, others);
+    }
+    if args == ["--hour"] {
+        return hour::run(workspace);
     }
     let options = parse(args)?;
     let need = |name: &str| process::which(name).with_context(|| format!("needs `{name}`: apt-get install {name}"));

@@ -14,15 +14,17 @@ pub(crate) enum Section {
     Cpu,
     /// Very many jobs and files.
     Scale,
+    /// Logs of each I/O.
+    Logs,
     /// Beside fio on devices.
     Devices,
 }
 
-const SECTIONS: [Section; 3] = [Section::Cpu, Section::Scale, Section::Devices];
+const SECTIONS: [Section; 4] = [Section::Cpu, Section::Scale, Section::Logs, Section::Devices];
 
 const HEAD: &str = "# Performance
 
-Written by `cargo xtask bench`, `cargo xtask bench --scale` and `cargo xtask bench --devices`; do not edit.
+Written by `cargo xtask bench` and its `--scale`, `--hour` and `--devices`; do not edit.
 ";
 
 impl Section {
@@ -31,6 +33,7 @@ impl Section {
         match self {
             Section::Cpu => ("<!-- begin: cpu -->\n", "<!-- end: cpu -->\n"),
             Section::Scale => ("<!-- begin: scale -->\n", "<!-- end: scale -->\n"),
+            Section::Logs => ("<!-- begin: logs -->\n", "<!-- end: logs -->\n"),
             Section::Devices => ("<!-- begin: devices -->\n", "<!-- end: devices -->\n"),
         }
     }

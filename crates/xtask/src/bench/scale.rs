@@ -115,7 +115,7 @@ fn cost(time: &Path, tool: &Tool, line: &str, folder: &Path) -> Result<Cost> {
 }
 
 /// Seconds, CPU seconds and KiB from `time`'s line.
-fn read(line: &str) -> Result<(f64, f64, u64)> {
+pub(super) fn read(line: &str) -> Result<(f64, f64, u64)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [seconds, user, system, kib] = words[..] else { bail!("`time` said `{line}`") };
     Ok((seconds.parse()?, user.parse::<f64>()? + system.parse::<f64>()?, kib.parse()?))
