@@ -1,7 +1,7 @@
 //! The contract between the worker loop and an engine.
 
 use std::ffi::CString;
-use std::os::fd::RawFd;
+use std::os::fd::{OwnedFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
@@ -259,6 +259,8 @@ pub struct Caps {
     /// Works on names: one I/O for each file, which is not opened for it (`filestat`). Lets go of what an I/O left
     /// behind at [`SyncOp::release`], which comes before the next.
     pub names: Option<Names>,
+    /// There is nothing that it could read or trim (`ftruncate`).
+    pub only_writes: bool,
     /// Time in this engine is virtual (`sim`).
     pub virtual_time: bool,
     /// The I/O is done by threads that the engine's library starts; their CPU time belongs to the job (`posixaio`).
@@ -276,6 +278,7 @@ impl Caps {
         moves_data: true,
         writes_to_read: false,
         names: None,
+        only_writes: false,
         virtual_time: false,
         helper_threads: false,
         descriptors: 0,
@@ -316,6 +319,8 @@ pub struct EngineConfig {
     pub file_sizes: Vec<u64>,
     /// The names of the files, by [`FileId`], for engines that work on names; else empty.
     pub names: Vec<CString>,
+    /// The file of `donorname=`, open for writing.
+    pub donor: Option<Arc<OwnedFd>>,
     /// The virtual world that the workers of a `sim` run share.
     pub world: Option<Arc<crate::virtual_time::World>>,
     /// This worker's number in that world, from 0.

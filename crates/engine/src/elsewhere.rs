@@ -58,6 +58,17 @@ pub(crate) const FALLOC: EngineSpec = EngineSpec {
     make: |_: &EngineConfig| -> Result<Instance, EngineError> { Err(EngineError::Unsupported(FALLOCATE.into())) },
 };
 
+/// `e4defrag`.
+pub(crate) const E4DEFRAG: EngineSpec = EngineSpec {
+    name: "e4defrag",
+    caps: Caps { moves_data: false, only_writes: true, extends: false, ..Caps::SYNCHRONOUS },
+    doc: "EXT4_IOC_MOVE_EXT: a write gives its part of the file the blocks of donorname",
+    availability: || Availability::Missing(EXT4.into()),
+    make: |_: &EngineConfig| -> Result<Instance, EngineError> { Err(EngineError::Unsupported(EXT4.into())) },
+};
+
+const EXT4: &str = "e4defrag moves extents of ext4, which is a file system of Linux";
+
 const FALLOCATE: &str = "falloc is made of Linux's fallocate, and this system has nothing like its holes and promises";
 
 fn sentence(name: &str) -> String {

@@ -9,16 +9,20 @@
 pub mod api;
 pub mod arena;
 mod blocking;
+#[cfg(target_os = "linux")]
+mod e4defrag;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 #[cfg(target_os = "linux")]
 mod falloc;
 mod flight;
+mod ftruncate;
 #[cfg(target_os = "linux")]
 mod libaio;
 mod mmap;
 mod names;
 mod null;
+mod page_fault;
 mod posixaio;
 mod psync;
 #[cfg(target_os = "linux")]
@@ -34,6 +38,7 @@ mod transfer_flags;
 #[cfg(target_os = "linux")]
 mod uring;
 pub mod virtual_time;
+mod vsync;
 pub mod zoned_disk;
 
 pub use api::*;

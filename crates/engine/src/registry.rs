@@ -2,31 +2,35 @@
 
 use crate::api::EngineSpec;
 #[cfg(not(target_os = "linux"))]
-use crate::elsewhere::{FALLOC, IO_URING, LIBAIO, PVSYNC, PVSYNC2, SPLICE};
+use crate::elsewhere::{E4DEFRAG, FALLOC, IO_URING, LIBAIO, PVSYNC, PVSYNC2, SPLICE};
 use crate::names::{DIRCREATE, DIRDELETE, DIRSTAT, FILECREATE, FILEDELETE, FILESTAT};
 #[cfg(target_os = "linux")]
 use crate::{
+    e4defrag::SPEC as E4DEFRAG,
     falloc::SPEC as FALLOC,
     libaio::SPEC as LIBAIO,
     pvsync::{PVSYNC, PVSYNC2},
     splice::SPEC as SPLICE,
     uring::SPEC as IO_URING,
 };
-use crate::{mmap, null, posixaio, psync, sim, sync};
+use crate::{ftruncate, mmap, null, page_fault, posixaio, psync, sim, sync, vsync};
 
 /// One row per engine. An engine that cannot run here has its row too, and says why.
 static ENGINES: &[EngineSpec] = &[
     DIRCREATE,
     DIRDELETE,
     DIRSTAT,
+    E4DEFRAG,
     FALLOC,
     FILECREATE,
     FILEDELETE,
     FILESTAT,
+    ftruncate::SPEC,
     IO_URING,
     LIBAIO,
     mmap::SPEC,
     null::SPEC,
+    page_fault::SPEC,
     posixaio::SPEC,
     psync::SPEC,
     PVSYNC,
@@ -34,6 +38,7 @@ static ENGINES: &[EngineSpec] = &[
     sim::SPEC,
     SPLICE,
     sync::SPEC,
+    vsync::SPEC,
 ];
 
 /// All engines, ordered by name.

@@ -25,6 +25,7 @@ impl Bench {
             seed,
             file_sizes: vec![MIB],
             names: Vec::new(),
+            donor: None,
             world: Some(Arc::clone(&world)),
             worker: 0,
             zoned: Vec::new(),

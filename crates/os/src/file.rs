@@ -342,6 +342,14 @@ pub fn free_bytes(fd: impl AsFd) -> io::Result<u64> {
     Ok(stat.f_bavail * stat.f_frsize)
 }
 
+/// Bytes of a block of the file system that the file is on.
+///
+/// # Errors
+/// As `fstatvfs`.
+pub fn block_bytes(fd: impl AsFd) -> io::Result<u64> {
+    Ok(rustix::fs::fstatvfs(fd)?.f_bsize)
+}
+
 /// As [`free_bytes`], of the file system at a path; `None` where it does not say how large it is (ramfs).
 ///
 /// # Errors

@@ -163,6 +163,26 @@ impl Mapping {
         unsafe { rustix::mm::mlock(self.start.as_ptr().cast(), self.len) }.map_err(io::Error::from)
     }
 
+    /// Gives the pages that lie wholly within these bytes back to the system. Of a mapping of [`Mapping::new`] they are
+    /// zero when they are touched again.
+    ///
+    /// # Errors
+    /// `EINVAL` for bytes outside of the mapping.
+    pub fn give_back(&self, from: usize, len: usize) -> io::Result<()> {
+        let page = rustix::param::page_size();
+        let end = from.checked_add(len).filter(|end| *end <= self.len).ok_or(rustix::io::Errno::INVAL)?;
+        let (first, last) = (from.next_multiple_of(page), end - end % page);
+        if first >= last {
+            return Ok(());
+        }
+        // SAFETY: whole pages of the mapping; that their bytes become zero is what the caller asks for, and a borrowed
+        // slice of them would see it only as it sees writes through `as_ptr`.
+        let done = unsafe {
+            rustix::mm::madvise(self.start.as_ptr().add(first).cast(), last - first, rustix::mm::Advice::LinuxDontNeed)
+        };
+        done.map_err(io::Error::from)
+    }
+
     /// Gives the memory up for good: for buffers that the kernel may still write into.
     pub fn leak(self) -> (*mut u8, usize) {
         let this = std::mem::ManuallyDrop::new(self);

@@ -197,7 +197,7 @@ pub fn facts(plan: &WorkerPlan, ending: &Ending) -> JobFacts {
         options: words(&job.words),
         workload: workload_name(job).to_string(),
         engine: job.engine.clone(),
-        depth: if synchronous { 1 } else { job.depth },
+        depth: if synchronous { ending.depth_granted.max(1) } else { job.depth },
         depth_granted: ending.depth_granted,
         block_sizes: job.block_sizes().map(|sizes| (sizes.min(), sizes.max())),
         io_priority: job.process.io_priority_word(),

@@ -210,6 +210,10 @@ fn refusal(job: &Job, engine: &EngineSpec) -> Option<RunError> {
                     dataplacement=streams works through the file system";
         return Some(RunError::job(job, text.into()));
     }
+    if engine.caps.only_writes && (job.workload.reads || job.workload.trims) {
+        let text = format!("ioengine={} can only write: give rw=write or rw=randwrite", engine.name);
+        return Some(RunError::job_errno(job, libc::EINVAL, text));
+    }
     if engine.caps.names.is_some()
         && let Some(refused) = for_names(job)
     {

@@ -215,6 +215,10 @@ pub struct EngineOptions {
     pub huge_pages: bool,
     /// filestat and dirstat `stat_type`.
     pub look_up: LookUp,
+    /// e4defrag `donorname`.
+    pub donor: Option<String>,
+    /// e4defrag `inplace`: the donor gets its blocks for each I/O, not before the first.
+    pub in_place: bool,
     /// `atomic`: a write is done whole or not at all.
     pub atomic: bool,
     /// io_uring `nonvectored` (fio's default is 1).
@@ -244,6 +248,8 @@ impl Default for EngineOptions {
             uncached: false,
             huge_pages: false,
             look_up: LookUp::Stat,
+            donor: None,
+            in_place: false,
             atomic: false,
             vectored: false,
             vectored_aio: false,

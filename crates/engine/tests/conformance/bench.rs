@@ -78,6 +78,7 @@ pub(crate) fn config(options: &EngineOptions) -> EngineConfig {
         seed: 1,
         file_sizes: Vec::new(),
         names: Vec::new(),
+        donor: None,
         world: None,
         worker: 0,
         zoned: Vec::new(),
@@ -99,9 +100,9 @@ impl Bench {
             world.wait_turn(0);
         }
         let config = EngineConfig { file_sizes: vec![1 << 20], world: world.clone(), ..config(options) };
-        let depth = if spec.caps.synchronous { 1 } else { depth };
-        let arena = SlotArena::new(depth, BLOCK as usize, 4096).expect("map");
         let mut instance = (spec.make)(&config)?;
+        let depth = if let Instance::Sync(_) = instance { 1 } else { depth };
+        let arena = SlotArena::new(depth, BLOCK as usize, 4096).expect("map");
         let files = FileTable::new(vec![fd], direct);
         let granted = match &mut instance {
             Instance::Async(engine) => engine.attach(&files, Arc::clone(&arena), depth)?,

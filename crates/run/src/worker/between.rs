@@ -29,10 +29,10 @@ pub(super) fn reopen<C: Clock>(
     instance: &mut Instance,
     depth: u32,
 ) -> Result<(), RunError> {
+    release(instance);
     if birth.plan.engine.caps.diskless {
         return Ok(());
     }
-    release(instance);
     close_files(core)?;
     core.files = OpenFiles::open(&birth.plan, core.feed.open_files(), birth.open_files, &birth.guard)?;
     core.record_open(core.clock.now_ns());

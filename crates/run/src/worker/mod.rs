@@ -6,6 +6,7 @@ mod checks;
 mod complaint;
 mod core;
 mod durable;
+mod engines;
 mod feed;
 mod files;
 mod hooks;
@@ -23,8 +24,6 @@ mod timeline;
 mod watch;
 
 use std::any::Any;
-use std::ffi::CString;
-use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -32,17 +31,18 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use iostrata_device::Guard;
 use iostrata_engine::virtual_time::World;
-use iostrata_engine::{EngineConfig, EngineError, Granted, Instance, SlotArena};
+use iostrata_engine::{EngineError, Granted, Instance, SlotArena};
 use iostrata_os::clock::clock_ms;
 use iostrata_os::file::facts_at;
 use iostrata_os::signals;
 use iostrata_os::thread::{Waker, current_tid, thread_usage};
 use iostrata_spec::{Job, Seed, ZoneMode};
 
-use self::async_loop::{AsyncLoop, BatchRules};
+use self::async_loop::AsyncLoop;
 use self::between::{change_files, first_files, put_away, reopen, unlink_between};
 use self::core::{Core, PassEnd};
 use self::durable::RangeSpan;
+use self::engines::{engine_fault, make_engine, rules_of};
 use self::feed::{Feed, FeedLimits};
 use self::files::OpenFiles;
 use self::lives::Lives;
@@ -63,7 +63,7 @@ use crate::group::Group;
 use crate::live::{Ending, Live, State};
 use crate::locks::Doors;
 use crate::pace::Pacer;
-use crate::plan::{FilePlan, WorkerPlan};
+use crate::plan::WorkerPlan;
 use crate::recorder::{LogSender, Recorder};
 use crate::replay::Recording;
 use crate::verify::Verifier;
@@ -384,7 +384,7 @@ fn passes<C: Clock>(
     ending: &mut Ending,
 ) -> Result<(), RunError> {
     let (plan, job) = (core.plan, core.job);
-    let mut asynchronous = AsyncLoop::new(BatchRules::of(job, depth), job.serialize_overlap);
+    let mut asynchronous = AsyncLoop::new(rules_of(plan, depth), job.serialize_overlap);
     if let Some(search) = &core.watch.search {
         asynchronous.limit(search.depth());
     }
@@ -485,46 +485,6 @@ fn attach(
         Instance::Async(engine) => engine.attach(&table, Arc::clone(arena), depth),
         Instance::Sync(engine) => engine.attach(&table, Arc::clone(arena)),
     }
-}
-
-fn engine_fault(plan: &WorkerPlan, error: &EngineError) -> RunError {
-    RunError::job_errno(&plan.job, error.errno(), format!("ioengine={}: {error}", plan.engine.name))
-}
-
-fn make_engine(birth: &Birth) -> Result<(Instance, EngineConfig), RunError> {
-    let plan = &birth.plan;
-    let streams = Streams::new(plan.seed, u64::from(plan.thread_number));
-    let config = EngineConfig {
-        options: plan.job.engine_options.clone(),
-        advice: files::advice(&plan.job),
-        seed: streams.think,
-        // Of real files the kernel knows it.
-        file_sizes: plan.files.iter().filter(|_| plan.engine.caps.diskless).map(|file| file.file_bytes).collect(),
-        names: names_of(plan)?,
-        world: match &birth.time {
-            Time::Real(_) => None,
-            Time::Virtual(world) => Some(Arc::clone(world)),
-        },
-        worker: plan.thread_number - 1,
-        zoned: plan.files.iter().filter_map(|file| birth.zones.disk(&file.path).cloned()).collect(),
-    };
-    if plan.offloads() {
-        let offload = offload::Offload::new(plan.engine, config.clone(), Arc::clone(&birth.live));
-        return Ok((Instance::Async(Box::new(offload)), config));
-    }
-    let instance = (plan.engine.make)(&config).map_err(|error| engine_fault(plan, &error))?;
-    Ok((instance, config))
-}
-
-/// The names of its files, if the engine works on names.
-fn names_of(plan: &WorkerPlan) -> Result<Vec<CString>, RunError> {
-    let name = |file: &FilePlan| {
-        CString::new(file.path.as_os_str().as_bytes()).map_err(|_| {
-            let text = format!("the name {:?} has a character of the value 0 in it", file.path);
-            RunError::job_errno(&plan.job, libc::EINVAL, text)
-        })
-    };
-    plan.files.iter().filter(|_| plan.engine.caps.names.is_some()).map(name).collect()
 }
 
 fn buffer_facts(plan: &WorkerPlan, streams: &Streams) -> BufferFacts {

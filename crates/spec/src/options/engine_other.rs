@@ -160,8 +160,16 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     )
     .default("write"),
     row(&["sg"], "stream_id", COUNT, "stream to write to").default("0"),
-    row(&["e4defrag"], "donorname", Kind::Text, "file whose blocks are taken"),
-    row(&["e4defrag"], "inplace", Kind::Int { min: 0, max: 1 }, "when the donor's blocks are allocated").default("0"),
+    row(&["e4defrag"], "donorname", Kind::Text, "file whose blocks are taken")
+        .linux_only()
+        .access(plain!(some Text, job.engine_options.donor)),
+    row(&["e4defrag"], "inplace", Kind::Int { min: 0, max: 1 }, "when the donor's blocks are allocated")
+        .default("0")
+        .linux_only()
+        .access((
+            |d, value| d.job.engine_options.in_place = value == Value::Int(1),
+            |d| Some(Value::Int(d.job.engine_options.in_place.into())),
+        )),
     row(&["mtd"], "skip_bad", Kind::Bool, "pass over bad blocks").default("0"),
     row(CEPH, "clustername", Kind::Text, "name of the Ceph cluster"),
     row(CEPH, "clientname", Kind::Text, "Ceph user"),

@@ -324,6 +324,8 @@ const CASES: &[(&str, &[&str], Check)] = &[
     ("nowait", &["--ioengine=pvsync2", "--nowait=1"], |j| j.engine_options.nowait),
     ("thp", &["--ioengine=mmap", "--thp=1"], |j| j.engine_options.huge_pages),
     ("stat_type", &["--ioengine=filestat", "--stat_type=lstat"], |j| j.engine_options.look_up == LookUp::Lstat),
+    ("donorname", &["--ioengine=e4defrag", "--donorname=d"], |j| j.engine_options.donor.as_deref() == Some("d")),
+    ("inplace", &["--ioengine=e4defrag", "--inplace=1"], |j| j.engine_options.in_place),
     ("uncached", &["--ioengine=pvsync2", "--uncached=1"], |j| j.engine_options.uncached),
     ("sim_latency", &["--ioengine=sim", "--sim_latency=1ms"], |j| j.engine_options.sim.base_ns == 1_000_000),
     ("sim_bandwidth", &["--ioengine=sim", "--sim_bandwidth=1m"], |j| j.engine_options.sim.bytes_per_second == 1 << 20),
