@@ -66,7 +66,9 @@ impl Rates {
         let elapsed_ns = now_ns.saturating_sub(self.last_ns).max(1);
         // A ramp that ended between two looks makes the counts fall: such a look has no rate.
         let rate = |now: u64, before: u64| {
-            (u128::from(now.saturating_sub(before)) * 1_000_000_000 / u128::from(elapsed_ns)) as u64
+            // To the nearest: looks are never exactly a second apart.
+            let (done, elapsed_ns) = (u128::from(now.saturating_sub(before)), u128::from(elapsed_ns));
+            ((done * 1_000_000_000 + elapsed_ns / 2) / elapsed_ns) as u64
         };
         let per_second = |pick: fn((u64, u64)) -> u64| {
             std::array::from_fn(|index| rate(pick(totals[index]), pick(self.last[index])))

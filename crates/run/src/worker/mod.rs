@@ -212,7 +212,9 @@ fn set_up<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<Rea
     ending.engine_used = granted.used;
     ending.notes = granted.notes;
     ending.depth_granted = granted.depth;
-    live.open_files.store(files.len() as u32, Relaxed);
+    // As in fio, files that exist in name only count as open.
+    let open = if plan.engine.caps.diskless { plan.files.len() } else { files.len() };
+    live.open_files.store(open as u32, Relaxed);
     let streams = Streams::new(plan.seed, u64::from(plan.thread_number));
     let mut buffers = BufferMaker::new(&job.buffers, &buffer_facts(plan, &streams));
     for slot in 0..arena.slots() {
