@@ -2,8 +2,9 @@
 
 use std::ffi::CString;
 use std::os::fd::{OwnedFd, RawFd};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 
 use crate::arena::SlotArena;
 use crate::zoned_disk::ZonedDisk;
@@ -173,6 +174,14 @@ pub enum EngineError {
         /// Its errno.
         errno: i32,
     },
+    /// An option has no value that makes sense, or what the engine was to carry out went wrong.
+    #[error("{text}")]
+    Failed {
+        /// What, and what to do.
+        text: String,
+        /// The errno to report.
+        errno: i32,
+    },
     /// The engine cannot do what the job asks; the sentence says why and what to do.
     #[error("{0}")]
     Unsupported(String),
@@ -182,9 +191,16 @@ impl EngineError {
     /// The errno to report for the job; `EOPNOTSUPP` where no system call failed.
     pub fn errno(&self) -> i32 {
         match self {
-            EngineError::System { errno, .. } => *errno,
+            EngineError::System { errno, .. } | EngineError::Failed { errno, .. } => *errno,
             EngineError::Unsupported(_) => libc::EOPNOTSUPP,
         }
+    }
+}
+
+impl EngineError {
+    /// An option without which the engine cannot work.
+    pub(crate) fn lacking(text: &str) -> Self {
+        EngineError::Failed { text: text.into(), errno: libc::EINVAL }
     }
 }
 
@@ -226,12 +242,39 @@ pub trait SyncOp {
     fn release(&mut self) {}
 }
 
+/// What a step of a [`Task`] brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A piece of work is done; the next one is due after so many nanoseconds.
+    Done {
+        /// Until then the worker sleeps.
+        rest_ns: u64,
+    },
+    /// A piece goes on: it is to be looked at again soon.
+    Busy,
+    /// The last piece is done.
+    Last,
+}
+
+/// An engine without files and requests, which works in steps of its own (`cpuio`, `exec`).
+pub trait Task {
+    /// One step. It returns soon after `stop` is raised, and soon after `until_ns` of `CLOCK_MONOTONIC`.
+    fn step(&mut self, stop: &AtomicBool, until_ns: u64) -> Result<Step, EngineError>;
+
+    /// The job is over: what goes on is ended, at once when `hurry` is raised.
+    fn end(&mut self, hurry: &AtomicBool) {
+        let _ = hurry;
+    }
+}
+
 /// A made engine, by its kind.
 pub enum Instance {
     /// Many requests in flight.
     Async(Box<dyn Engine>),
     /// One request at a time.
     Sync(Box<dyn SyncOp>),
+    /// No requests at all.
+    Task(Box<dyn Task>),
 }
 
 /// What the names are of, for an engine that works on names.
@@ -261,6 +304,8 @@ pub struct Caps {
     pub names: Option<Names>,
     /// There is nothing that it could read or trim (`ftruncate`).
     pub only_writes: bool,
+    /// It has no files and no requests: it works in steps ([`Task`]).
+    pub task: bool,
     /// Time in this engine is virtual (`sim`).
     pub virtual_time: bool,
     /// The I/O is done by threads that the engine's library starts; their CPU time belongs to the job (`posixaio`).
@@ -279,6 +324,7 @@ impl Caps {
         writes_to_read: false,
         names: None,
         only_writes: false,
+        task: false,
         virtual_time: false,
         helper_threads: false,
         descriptors: 0,
@@ -306,6 +352,19 @@ pub enum Availability {
     Missing(String),
 }
 
+/// What a [`Task`] has to know of its job.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JobFacts {
+    /// Its name.
+    pub name: String,
+    /// Its name as that of a file, which its other clones do not have.
+    pub file_name: String,
+    /// How long it may run, nanoseconds; 0 without such an end.
+    pub runtime_ns: u64,
+    /// Where files go that accompany a run.
+    pub folder: PathBuf,
+}
+
 /// What a worker tells its engine at birth: typed values only.
 #[derive(Clone, Debug)]
 pub struct EngineConfig {
@@ -321,6 +380,8 @@ pub struct EngineConfig {
     pub names: Vec<CString>,
     /// The file of `donorname=`, open for writing.
     pub donor: Option<Arc<OwnedFd>>,
+    /// What [`Task`]s have to know of their job.
+    pub job: JobFacts,
     /// The virtual world that the workers of a `sim` run share.
     pub world: Option<Arc<crate::virtual_time::World>>,
     /// This worker's number in that world, from 0.

@@ -40,7 +40,7 @@ fn make(config: &EngineConfig) -> Result<Instance, EngineError> {
     let Some(donor) = config.donor.clone() else {
         let text =
             "donorname= is missing: it names the file whose blocks are taken, on the same ext4 as the job's files";
-        return Err(EngineError::Unsupported(text.into()));
+        return Err(EngineError::lacking(text));
     };
     let in_place = config.options.in_place;
     Ok(Instance::Sync(Box::new(Defrag { donor, in_place, files: FileTable::default(), block_bytes: 0 })))

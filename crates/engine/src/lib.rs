@@ -9,10 +9,12 @@
 pub mod api;
 pub mod arena;
 mod blocking;
+mod cpuio;
 #[cfg(target_os = "linux")]
 mod e4defrag;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
+mod exec;
 #[cfg(target_os = "linux")]
 mod falloc;
 mod flight;

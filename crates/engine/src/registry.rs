@@ -4,6 +4,7 @@ use crate::api::EngineSpec;
 #[cfg(not(target_os = "linux"))]
 use crate::elsewhere::{E4DEFRAG, FALLOC, IO_URING, LIBAIO, PVSYNC, PVSYNC2, SPLICE};
 use crate::names::{DIRCREATE, DIRDELETE, DIRSTAT, FILECREATE, FILEDELETE, FILESTAT};
+use crate::{cpuio, exec, ftruncate, mmap, null, page_fault, posixaio, psync, sim, sync, vsync};
 #[cfg(target_os = "linux")]
 use crate::{
     e4defrag::SPEC as E4DEFRAG,
@@ -13,14 +14,15 @@ use crate::{
     splice::SPEC as SPLICE,
     uring::SPEC as IO_URING,
 };
-use crate::{ftruncate, mmap, null, page_fault, posixaio, psync, sim, sync, vsync};
 
 /// One row per engine. An engine that cannot run here has its row too, and says why.
 static ENGINES: &[EngineSpec] = &[
+    cpuio::SPEC,
     DIRCREATE,
     DIRDELETE,
     DIRSTAT,
     E4DEFRAG,
+    exec::SPEC,
     FALLOC,
     FILECREATE,
     FILEDELETE,

@@ -26,6 +26,7 @@ impl Bench {
             file_sizes: vec![MIB],
             names: Vec::new(),
             donor: None,
+            job: Default::default(),
             world: Some(Arc::clone(&world)),
             worker: 0,
             zoned: Vec::new(),

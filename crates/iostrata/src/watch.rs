@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use iostrata_report::eta::{self, JobState, RateLimits, Row, Traffic};
+use iostrata_report::text::one_line;
 use iostrata_report::{RenderOptions, text};
 use iostrata_result::RunResult;
 use iostrata_run::{Event, Plan, Progress, Sink, State, ToMake, WorkerPlan};
-use iostrata_spec::PerDirection;
+use iostrata_spec::{CpuLoad, CpuMode, PerDirection};
 
 use crate::bandwidth::BandwidthLog;
 use crate::listen::Listener;
@@ -96,14 +97,16 @@ impl Watch {
         let facts: Vec<_> =
             first_clones.iter().map(|worker| iostrata_run::facts(worker, &Default::default())).collect();
         let odd: Vec<Vec<(String, String)>> = first_clones.iter().map(|worker| odd_sizes(&worker.job)).collect();
+        let tasks: Vec<Option<String>> = first_clones.iter().map(|worker| task_lines(worker)).collect();
         let jobs: Vec<text::BannerJob<'_>> = first_clones
             .iter()
-            .zip(facts.iter().zip(&odd))
-            .map(|(worker, (job, odd_sizes))| text::BannerJob {
+            .zip(facts.iter().zip(odd.iter().zip(&tasks)))
+            .map(|(worker, (job, (odd_sizes, task)))| text::BannerJob {
                 job,
                 group: worker.group,
                 clones: worker.job.clones,
                 odd_sizes,
+                task: task.as_deref(),
             })
             .collect();
         let banner = text::banner(&jobs, &self.render);
@@ -263,4 +266,27 @@ fn letter(state: State, worker: Traffics) -> JobState {
         State::Ended => JobState::Reaped,
         State::Failed => JobState::Failed,
     }
+}
+
+/// What is said of a job that does no I/O, in fio's words; nothing of one that lacks what it needs.
+fn task_lines(worker: &WorkerPlan) -> Option<String> {
+    let (job, options) = (&worker.job, &worker.job.engine_options);
+    let name = one_line(&job.name);
+    if !worker.engine.caps.task {
+        return None;
+    }
+    if job.engine == "cpuio" {
+        let CpuLoad { percent, chunk_ns, mode, .. } = options.cpu;
+        let mode = if mode == CpuMode::Qsort { "qsort" } else { "noop" };
+        let line = format!("{name} ({mode}): ioengine=cpuio, cpuload={percent}, cpucycle={}\n", chunk_ns / 1000);
+        return Some(if percent > 0 { line } else { String::new() });
+    }
+    let Some(program) = &options.exec.program else { return Some(String::new()) };
+    let (program, arguments) = (one_line(program), one_line(options.exec.arguments.as_deref().unwrap_or_default()));
+    let told = format!("{name} : program={program}, arguments={arguments}\n{name} : ");
+    Some(if options.exec.redirect {
+        told + &format!("Saving output of {program} {arguments} : stdout={name}.stdout stderr={name}.stderr\n")
+    } else {
+        told + &format!("Running {program} {arguments}\n")
+    })
 }

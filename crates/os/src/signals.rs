@@ -141,11 +141,32 @@ impl Signals {
     }
 }
 
+/// A program of this command can be told to end: what this thread blocks is not blocked in it.
+pub fn leave_unblocked(command: &mut std::process::Command) {
+    let unblock = || {
+        set_blocked(&ENDING, false);
+        set_blocked(&[libc::SIGUSR1], false);
+        Ok(())
+    };
+    // SAFETY: it allocates nothing and takes no lock.
+    unsafe { std::os::unix::process::CommandExt::pre_exec(command, unblock) };
+}
+
 /// Ends a process that leads a group of its own, and all of that group (SIGKILL); those that are gone are no fault.
 pub fn kill_group(leader: u32) {
+    signal_group(leader, rustix::process::Signal::KILL);
+}
+
+/// Asks a process that leads a group of its own, and all of that group, to end (SIGTERM); those that are gone are no
+/// fault.
+pub fn terminate_group(leader: u32) {
+    signal_group(leader, rustix::process::Signal::TERM);
+}
+
+fn signal_group(leader: u32, signal: rustix::process::Signal) {
     let leader = i32::try_from(leader).ok().and_then(rustix::process::Pid::from_raw);
     if let Some(leader) = leader {
-        let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+        let _ = rustix::process::kill_process_group(leader, signal);
     }
 }
 

@@ -280,8 +280,8 @@ fn start_up_lines() {
     second.reporting.kb_base = 1000;
     let odd = [("size=1GiB".to_owned(), "1000000000".to_owned()), ("bs=4kib".to_owned(), "4000".to_owned())];
     let jobs = [
-        BannerJob { job: &first, group: 0, clones: 2, odd_sizes: &odd },
-        BannerJob { job: &second, group: 1, clones: 1, odd_sizes: &[] },
+        BannerJob { job: &first, group: 0, clones: 2, odd_sizes: &odd, task: None },
+        BannerJob { job: &second, group: 1, clones: 1, odd_sizes: &[], task: None },
     ];
     let lines = "rrw: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 8192B-8192B, (T) 8192B-8192B, \
                  ioengine=libaio, iodepth=8\n\
@@ -293,6 +293,11 @@ fn start_up_lines() {
     let odd = "...\nrrw: with kb_base=1024, as in fio, k is 1024 and KiB 1000: size=1GiB is 1000000000, bs=4kib is \
                4000 (sizes in bytes)\nz\\n: ";
     assert!(whole.contains(odd), "{whole}");
+    let burner =
+        BannerJob { job: &second, group: 1, clones: 2, odd_sizes: &[], task: Some("c (noop): ioengine=cpuio\n") };
+    let tasks = text::banner(&[burner, jobs[1]], &as_fio());
+    let after = "fio-3.42\nStarting 3 threads\nc (noop): ioengine=cpuio\nc (noop): ioengine=cpuio\n";
+    assert!(tasks.starts_with("z\\n: (g=1)") && tasks.ends_with(after), "{tasks}");
     let one = text::banner(&jobs[1..], &ours());
     assert!(one.ends_with(concat!("\niostrata-", env!("CARGO_PKG_VERSION"), "\nStarting 1 thread\n")), "{one}");
 }

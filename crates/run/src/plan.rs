@@ -70,7 +70,8 @@ pub struct WorkerPlan {
 impl WorkerPlan {
     /// Whether helper threads do its I/O. In virtual time there is nothing to be gained: submitting never blocks.
     pub fn offloads(&self) -> bool {
-        self.job.submit_mode == SubmitMode::Offload && !self.engine.caps.virtual_time
+        let caps = self.engine.caps;
+        self.job.submit_mode == SubmitMode::Offload && !caps.virtual_time && !caps.task
     }
 }
 

@@ -41,7 +41,7 @@ impl<'a> Order<'a> {
             cancelled: vec![false; plan.workers.len()],
             ended_groups: HashSet::new(),
             ended_all: false,
-            takes_along: plan.workers.iter().any(|worker| takes(worker)),
+            takes_along: plan.workers.iter().any(|worker| takes(worker) || ends_with_io(worker)),
             awaited,
         }
     }
@@ -86,9 +86,12 @@ impl<'a> Order<'a> {
                 }
             }
         }
+        let does_io = |index: &usize| !self.plan.workers[*index].engine.caps.task;
+        let io_is_done = self.workers_of(stage).filter(does_io).all(|index| self.is_done(index, lives));
         let mut running = HashSet::new();
         for index in self.workers_of(stage) {
-            let taken = stage_ends || groups.contains(&self.plan.workers[index].group);
+            let worker = &self.plan.workers[index];
+            let taken = stage_ends || groups.contains(&worker.group) || io_is_done && ends_with_io(worker);
             if !taken || self.is_done(index, lives) {
                 continue;
             }
@@ -109,6 +112,11 @@ impl<'a> Order<'a> {
         let earlier = self.awaited[name.as_str()].iter().take_while(|clones| clones.end <= index);
         !earlier.flat_map(Clone::clone).any(|other| !self.is_done(other, lives))
     }
+}
+
+/// Whether a worker ends with the last of its stage that does I/O.
+fn ends_with_io(worker: &WorkerPlan) -> bool {
+    worker.engine.caps.task && worker.job.engine_options.cpu.ends_with_io
 }
 
 /// Whether a worker's end takes others along.

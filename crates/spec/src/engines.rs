@@ -37,14 +37,14 @@ const ON_FILES: &str = "use ioengine=mmap on a file of a DAX file system";
 
 /// Every engine of fio, and ours.
 pub const ENGINES: &[EngineName] = &[
-    absent("cpuio", "burns CPU time, moves no data", LATER, "run stress-ng beside it"),
+    engine("cpuio", "burns CPU time, moves no data"),
     absent("dev-dax", "persistent memory as a character device", "needs libpmem and a DAX device", ON_FILES),
     absent("dfs", "DAOS file system", "needs DAOS's libdfs", MOUNTED),
     engine("dircreate", "creates directories"),
     engine("dirdelete", "removes directories"),
     engine("dirstat", "looks directories up"),
     engine("e4defrag", "moves extents of an ext4 file"),
-    absent("exec", "runs a program", LATER, "use exec_prerun and exec_postrun"),
+    engine("exec", "runs a program"),
     engine("falloc", "preallocates and punches holes"),
     engine("filecreate", "creates files"),
     engine("filedelete", "removes files"),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+mod engine_options;
 mod logs;
 mod placement;
 mod priority;
@@ -11,6 +12,7 @@ mod sim;
 mod values;
 mod zones;
 
+pub use engine_options::*;
 pub use logs::*;
 pub use placement::*;
 pub use priority::*;
@@ -178,87 +180,6 @@ pub enum Seed {
     Fixed(u64),
     /// `randrepeat=0`: another one each run.
     Fresh,
-}
-
-/// `stat_type`: the call that looks a name up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LookUp {
-    /// `stat`.
-    #[default]
-    Stat,
-    /// `lstat`: a link is looked at itself.
-    Lstat,
-    /// `statx`.
-    Statx,
-}
-
-/// Options that engines own.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EngineOptions {
-    /// io_uring `fixedbufs`.
-    pub fixed_buffers: bool,
-    /// io_uring `registerfiles`.
-    pub register_files: bool,
-    /// io_uring `sqthread_poll`.
-    pub sq_poll: bool,
-    /// io_uring `sqthread_poll_cpu`.
-    pub sq_poll_cpu: Option<u32>,
-    /// `hipri`: completions are polled for.
-    pub polled: bool,
-    /// pvsync2 `hipri_percentage`: of so many I/Os in a hundred.
-    pub polled_percent: u32,
-    /// `nowait`: an I/O that would wait fails.
-    pub nowait: bool,
-    /// `uncached`: what was moved leaves the page cache.
-    pub uncached: bool,
-    /// mmap `thp`: huge pages are asked for.
-    pub huge_pages: bool,
-    /// filestat and dirstat `stat_type`.
-    pub look_up: LookUp,
-    /// e4defrag `donorname`.
-    pub donor: Option<String>,
-    /// e4defrag `inplace`: the donor gets its blocks for each I/O, not before the first.
-    pub in_place: bool,
-    /// `atomic`: a write is done whole or not at all.
-    pub atomic: bool,
-    /// io_uring `nonvectored` (fio's default is 1).
-    pub vectored: bool,
-    /// libaio `libaio_vectored`: reads and writes take vectors.
-    pub vectored_aio: bool,
-    /// libaio `userspace_reap`: completions are taken from the kernel's ring, without a call.
-    pub userspace_reap: bool,
-    /// io_uring `force_async`: every so many-th I/O goes to a kernel worker at once; 0 for none.
-    pub force_async: u32,
-    /// `cmdprio_*`: I/Os that go down under a priority of their own.
-    pub command_priority: CommandPriority,
-    /// `sim`'s law.
-    pub sim: SimLaw,
-}
-
-impl Default for EngineOptions {
-    fn default() -> Self {
-        EngineOptions {
-            fixed_buffers: false,
-            register_files: false,
-            sq_poll: false,
-            sq_poll_cpu: None,
-            polled: false,
-            polled_percent: 100,
-            nowait: false,
-            uncached: false,
-            huge_pages: false,
-            look_up: LookUp::Stat,
-            donor: None,
-            in_place: false,
-            atomic: false,
-            vectored: false,
-            vectored_aio: false,
-            userspace_reap: false,
-            force_async: 0,
-            command_priority: CommandPriority::default(),
-            sim: SimLaw::default(),
-        }
-    }
 }
 
 /// How a job's numbers are to be shown; carried along, used by the report only.

@@ -79,6 +79,7 @@ pub(crate) fn config(options: &EngineOptions) -> EngineConfig {
         file_sizes: Vec::new(),
         names: Vec::new(),
         donor: None,
+        job: Default::default(),
         world: None,
         worker: 0,
         zoned: Vec::new(),
@@ -107,6 +108,7 @@ impl Bench {
         let granted = match &mut instance {
             Instance::Async(engine) => engine.attach(&files, Arc::clone(&arena), depth)?,
             Instance::Sync(engine) => engine.attach(&files, Arc::clone(&arena))?,
+            Instance::Task(_) => panic!("{} takes no requests", spec.name),
         };
         Ok(Bench { instance, arena, granted, done: Completions::with_capacity(depth as usize), world })
     }
@@ -152,6 +154,7 @@ impl Bench {
                 batch.drain(..taken);
                 engine.reap(1, Deadline::Never, &mut self.done).expect("reap");
             }
+            Instance::Task(_) => {}
             Instance::Sync(engine) => self.done.extend(
                 batch.drain(..).map(|io| iostrata_engine::Completion { slot: io.slot, result: engine.call(&io) }),
             ),
@@ -169,7 +172,7 @@ impl Bench {
     pub(crate) fn asynchronous(&mut self) -> Option<&mut Box<dyn iostrata_engine::Engine>> {
         match &mut self.instance {
             Instance::Async(engine) => Some(engine),
-            Instance::Sync(_) => None,
+            Instance::Sync(_) | Instance::Task(_) => None,
         }
     }
 

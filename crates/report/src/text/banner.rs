@@ -16,13 +16,15 @@ pub struct BannerJob<'a> {
     pub clones: u32,
     /// Sizes whose units do not mean here what they say elsewhere: as written (`size=1GiB`), and bytes.
     pub odd_sizes: &'a [(String, String)],
+    /// What stands for the job's line where it does no I/O: it comes at the end, once for each clone.
+    pub task: Option<&'a str>,
 }
 
 /// A line for each job, `...` for the further clones of one, the version, and how many threads start. What fio does not
 /// say follows the job's line, unless fio's own text is wanted.
 pub fn banner(jobs: &[BannerJob<'_>], options: &RenderOptions) -> String {
     let mut text = String::new();
-    for BannerJob { job, group, clones, odd_sizes } in jobs {
+    for BannerJob { job, group, clones, odd_sizes, .. } in jobs.iter().filter(|job| job.task.is_none()) {
         let style = style(&job.reporting);
         let range = |(smallest, largest)| format!("{}-{}", style.bytes(smallest), style.bytes(largest));
         let [read, write, trim] = job.block_sizes.map(range);
@@ -43,7 +45,11 @@ pub fn banner(jobs: &[BannerJob<'_>], options: &RenderOptions) -> String {
     let threads: u32 = jobs.iter().map(|job| job.clones).sum();
     let version = if options.as_fio { FIO_VERSION } else { concat!("iostrata-", env!("CARGO_PKG_VERSION")) };
     let plural = if threads == 1 { "" } else { "s" };
-    text + &format!("{version}\nStarting {threads} thread{plural}\n")
+    text += &format!("{version}\nStarting {threads} thread{plural}\n");
+    for (task, clones) in jobs.iter().filter_map(|job| Some((job.task?, job.clones))) {
+        text += &task.repeat(clones as usize);
+    }
+    text
 }
 
 /// Tells what sizes come to.

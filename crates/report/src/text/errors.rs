@@ -29,7 +29,7 @@ pub(super) fn reason(error: i32, sentence: Option<&str>) -> String {
 }
 
 /// A text from outside, control characters made visible: it can neither break a line nor steer a terminal.
-pub(super) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     let visible = |character: char| match character.is_control() {
         true => character.escape_default().to_string(),
         false => character.to_string(),

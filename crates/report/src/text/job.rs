@@ -28,7 +28,9 @@ pub(super) fn section(report: &Report<'_>, taken_unix_ms: i64, options: &RenderO
     }
     let reporting = &report.job.reporting;
     let mut text = head(report, taken_unix_ms, options);
-    for direction in report.directions.iter().filter(|direction| direction.bytes > 0 || direction.ios > 0) {
+    let ios_count = !options.as_fio;
+    let shown = |direction: &&Direction| direction.bytes > 0 || direction.ios > 0 && ios_count;
+    for direction in report.directions.iter().filter(shown) {
         let resets = report.zone_resets.filter(|_| direction.kind == Kind::Write);
         text += &self::direction(direction, reporting, resets);
     }

@@ -7,7 +7,7 @@ mod parts;
 mod run;
 
 pub use banner::{BannerJob, banner, layout, making};
-pub use errors::{error_line, saying, terminating};
+pub use errors::{error_line, one_line, saying, terminating};
 pub(crate) use job::steady_word;
 pub use run::unit_work;
 pub(crate) use run::{DIFFERS, WARNING};

@@ -54,7 +54,8 @@ pub fn groups(reports: &[Report<'_>]) -> Vec<GroupSummary> {
 
 /// The row of a kind: `None` when nothing ran that way.
 fn row<'a>(kind: Kind, members: impl Iterator<Item = &'a Report<'a>> + Clone) -> Option<GroupRow> {
-    let ran = |direction: &&Direction| direction.runtime_ms > 0;
+    // What moved no bytes (`cpuio`) has no rate that could be one of a group's.
+    let ran = |direction: &&Direction| direction.runtime_ms > 0 && direction.bytes > 0;
     let whole = members.clone().filter_map(|report| report.direction(kind)).filter(ran);
     // A mixed row beside the three others spans their rates, not its own.
     let parts = members.flat_map(|report| {

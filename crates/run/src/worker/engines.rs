@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use iostrata_device::{OpenHow, SyncKind};
-use iostrata_engine::{EngineConfig, EngineError, Instance};
+use iostrata_engine::{EngineConfig, EngineError, Instance, JobFacts};
 
 use super::async_loop::BatchRules;
 use super::files::advice;
@@ -34,6 +34,7 @@ pub(super) fn make_engine(birth: &Birth) -> Result<(Instance, EngineConfig), Run
         file_sizes: plan.files.iter().filter(|_| plan.engine.caps.diskless).map(|file| file.file_bytes).collect(),
         names: names_of(plan)?,
         donor: donor_of(birth)?,
+        job: job_facts(birth),
         world: match &birth.time {
             Time::Real(_) => None,
             Time::Virtual(world) => Some(Arc::clone(world)),
@@ -58,6 +59,16 @@ fn donor_of(birth: &Birth) -> Result<Option<Arc<OwnedFd>>, RunError> {
         Ok(target) => Ok(Some(Arc::new(target.fd))),
         Err(error) => Err(RunError::job_errno(job, error.errno(), format!("donorname=: {error}"))),
     }
+}
+
+fn job_facts(birth: &Birth) -> JobFacts {
+    let (job, clone) = (&birth.plan.job, birth.plan.clone);
+    let mut file_name = job.name.replace('/', "_");
+    if clone > 0 {
+        file_name = format!("{file_name}.{clone}");
+    }
+    let folder = birth.aux_folder.to_path_buf();
+    JobFacts { name: job.name.clone(), file_name, runtime_ns: job.runtime_ns, folder }
 }
 
 /// The names of its files, if the engine works on names.

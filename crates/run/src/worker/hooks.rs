@@ -49,6 +49,7 @@ fn run(plan: &WorkerPlan, stop: &AtomicBool, command: &str, output: &Path) -> Re
     let again = file.try_clone().map_err(|error| failed("writing", &error))?;
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command).stdin(Stdio::null()).stdout(file).stderr(again).process_group(0);
+    signals::leave_unblocked(&mut shell);
     let mut child = shell.spawn().map_err(|error| failed("starting /bin/sh for", &error))?;
     wait(&mut child, stop).map_err(|error| failed("waiting for the command of", &error))
 }

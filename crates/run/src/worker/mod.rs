@@ -19,6 +19,7 @@ mod placement;
 mod replay;
 mod rota;
 mod sync_loop;
+mod task_loop;
 mod think;
 mod timeline;
 mod watch;
@@ -205,7 +206,7 @@ fn set_up<C: Clock>(birth: &Birth, clock: &C, ending: &mut Ending) -> Result<Rea
     durable::check_atomic(plan, &files)?;
     files.pre_read(plan, &live.stop)?;
     ending.files_at_once = files.in_parts().then(|| files.len());
-    let synchronous = matches!(instance, Instance::Sync(_));
+    let synchronous = !matches!(instance, Instance::Async(_));
     let asked_depth = if synchronous { 1 } else { job.depth };
     let arena = memory::make_arena(plan, asked_depth)?;
     let granted = attach(&mut instance, &files, &arena, asked_depth).map_err(|error| engine_fault(plan, &error))?;
@@ -449,6 +450,7 @@ fn one_pass<C: Clock>(
 ) -> Result<PassEnd, RunError> {
     match instance {
         Instance::Sync(engine) => Ok(sync_loop::pass(core, engine.as_mut())),
+        Instance::Task(task) => task_loop::run(core, task.as_mut()).map_err(|error| engine_fault(core.plan, &error)),
         Instance::Async(engine) => {
             asynchronous.pass(core, engine.as_mut()).map_err(|error| engine_fault(core.plan, &error))
         }
@@ -486,6 +488,7 @@ fn attach(
     match instance {
         Instance::Async(engine) => engine.attach(&table, Arc::clone(arena), depth),
         Instance::Sync(engine) => engine.attach(&table, Arc::clone(arena)),
+        Instance::Task(_) => Ok(Granted { depth: 1, used: Vec::new(), notes: Vec::new() }),
     }
 }
 

@@ -219,6 +219,7 @@ impl Helper {
         let granted = match &mut instance {
             Instance::Async(engine) => engine.attach(&self.files, Arc::clone(&self.slots), 1)?,
             Instance::Sync(engine) => engine.attach(&self.files, Arc::clone(&self.slots))?,
+            Instance::Task(_) => return Err(EngineError::Unsupported("it has no requests to offload".into())),
         };
         Ok((instance, granted))
     }
@@ -241,6 +242,7 @@ impl Helper {
 fn carry_out(instance: &mut Instance, io: &Io, done: &mut Vec<Completion>) -> Result<i32, EngineError> {
     match instance {
         Instance::Sync(engine) => Ok(engine.call(io)),
+        Instance::Task(_) => Ok(-libc::EINVAL),
         Instance::Async(engine) => {
             while engine.submit(std::slice::from_ref(io), done)? == 0 {
                 std::thread::sleep(Duration::from_micros(100));

@@ -1,7 +1,7 @@
 //! Options of engines that come later: known, and refused with what they would do.
 
 use super::{MAX32, merged};
-use crate::job::LookUp;
+use crate::job::{CpuMode, LookUp};
 use crate::table::{Category, OptionSpec, Status};
 use crate::value::{Choice, Kind, TimeUnit, Value};
 
@@ -109,15 +109,31 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         .status(Status::Differs(
             "fio maps the file privately then, so that nothing that is written reaches it; here it is shared",
         )),
-    row(&["cpuio"], "cpuload", Kind::Int { min: 0, max: 100 }, "percent of a CPU to burn"),
-    row(&["cpuio"], "cpuchunks", Kind::Time(TimeUnit::Microseconds), "length of one burn").default("50000us"),
+    row(&["cpuio"], "cpuload", Kind::Int { min: 0, max: 100 }, "percent of a CPU to burn")
+        .access(int!(job.engine_options.cpu.percent)),
+    row(&["cpuio"], "cpuchunks", Kind::Time(TimeUnit::Microseconds), "length of one burn")
+        .default("50000us")
+        .access(plain!(Nanos, job.engine_options.cpu.chunk_ns)),
     row(&["cpuio"], "cpumode", Kind::Choice(words!["noop": "an empty loop", "qsort": "sorting"]), "how CPU is burned")
-        .default("noop"),
-    row(&["cpuio"], "exit_on_io_done", Kind::Bool, "end when the jobs with I/O end").default("0"),
-    row(&["exec"], "program", Kind::Text, "program to run"),
-    row(&["exec"], "arguments", Kind::Text, "its arguments"),
-    row(&["exec"], "grace_time", Kind::Time(TimeUnit::Seconds), "time before it is killed").default("1s"),
-    row(&["exec"], "std_redirect", Kind::Bool, "its output goes to files").default("1"),
+        .default("noop")
+        .access(choice!(job.engine_options.cpu.mode, "noop" => CpuMode::Noop, "qsort" => CpuMode::Qsort)),
+    row(&["cpuio"], "exit_on_io_done", Kind::Bool, "end when the jobs with I/O end")
+        .default("0")
+        .access(flag!(job.engine_options.cpu.ends_with_io)),
+    row(&["exec"], "program", Kind::Text, "program to run")
+        .access(plain!(some Text, job.engine_options.exec.program))
+        .status(Status::Differs(
+            "the job ends with its program, of which one that fails is the job's error, and the whole run is one \
+             I/O; in fio it goes on to the end of runtime, each 50 ms are an I/O, and a failure is not told",
+        )),
+    row(&["exec"], "arguments", Kind::Text, "its arguments")
+        .access(plain!(some Text, job.engine_options.exec.arguments)),
+    row(&["exec"], "grace_time", Kind::Time(TimeUnit::Seconds), "time before it is killed")
+        .default("1s")
+        .access(plain!(Nanos, job.engine_options.exec.grace_ns)),
+    row(&["exec"], "std_redirect", Kind::Bool, "its output goes to files")
+        .default("1")
+        .access(flag!(job.engine_options.exec.redirect)),
     row(
         &["filestat", "dirstat"],
         "stat_type",

@@ -324,6 +324,16 @@ const CASES: &[(&str, &[&str], Check)] = &[
     ("nowait", &["--ioengine=pvsync2", "--nowait=1"], |j| j.engine_options.nowait),
     ("thp", &["--ioengine=mmap", "--thp=1"], |j| j.engine_options.huge_pages),
     ("stat_type", &["--ioengine=filestat", "--stat_type=lstat"], |j| j.engine_options.look_up == LookUp::Lstat),
+    ("cpuload", &["--ioengine=cpuio", "--cpuload=7"], |j| j.engine_options.cpu.percent == 7),
+    ("cpuchunks", &["--ioengine=cpuio", "--cpuchunks=7"], |j| j.engine_options.cpu.chunk_ns == 7000),
+    ("cpumode", &["--ioengine=cpuio", "--cpumode=qsort"], |j| j.engine_options.cpu.mode == CpuMode::Qsort),
+    ("exit_on_io_done", &["--ioengine=cpuio", "--exit_on_io_done=1"], |j| j.engine_options.cpu.ends_with_io),
+    ("program", &["--ioengine=exec", "--program=a"], |j| j.engine_options.exec.program.as_deref() == Some("a")),
+    ("arguments", &["--ioengine=exec", "--arguments=a b"], |j| {
+        j.engine_options.exec.arguments.as_deref() == Some("a b")
+    }),
+    ("grace_time", &["--ioengine=exec", "--grace_time=2"], |j| j.engine_options.exec.grace_ns == 2_000_000_000),
+    ("std_redirect", &["--ioengine=exec", "--std_redirect=0"], |j| !j.engine_options.exec.redirect),
     ("donorname", &["--ioengine=e4defrag", "--donorname=d"], |j| j.engine_options.donor.as_deref() == Some("d")),
     ("inplace", &["--ioengine=e4defrag", "--inplace=1"], |j| j.engine_options.in_place),
     ("uncached", &["--ioengine=pvsync2", "--uncached=1"], |j| j.engine_options.uncached),

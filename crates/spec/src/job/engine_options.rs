@@ -1,0 +1,138 @@
+//! The options that belong to engines, as typed values.
+
+use super::{CommandPriority, SimLaw};
+
+/// `stat_type`: the call that looks a name up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LookUp {
+    /// `stat`.
+    #[default]
+    Stat,
+    /// `lstat`: a link is looked at itself.
+    Lstat,
+    /// `statx`.
+    Statx,
+}
+
+/// cpuio `cpumode`: how a CPU is burned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CpuMode {
+    /// An empty loop.
+    #[default]
+    Noop,
+    /// Sorting.
+    Qsort,
+}
+
+/// The options of cpuio.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuLoad {
+    /// `cpuload`: percent of a CPU; 0 where it is not given.
+    pub percent: u32,
+    /// `cpuchunks`: the length of a piece of work.
+    pub chunk_ns: u64,
+    /// `cpumode`.
+    pub mode: CpuMode,
+    /// `exit_on_io_done`: it ends with the last job that does I/O.
+    pub ends_with_io: bool,
+}
+
+impl Default for CpuLoad {
+    fn default() -> Self {
+        CpuLoad { percent: 0, chunk_ns: 50_000_000, mode: CpuMode::Noop, ends_with_io: false }
+    }
+}
+
+/// The options of exec.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExecOptions {
+    /// `program`.
+    pub program: Option<String>,
+    /// `arguments`, as written.
+    pub arguments: Option<String>,
+    /// `grace_time`: from SIGTERM to SIGKILL.
+    pub grace_ns: u64,
+    /// `std_redirect`: what it prints goes to files.
+    pub redirect: bool,
+}
+
+impl Default for ExecOptions {
+    fn default() -> Self {
+        ExecOptions { program: None, arguments: None, grace_ns: 1_000_000_000, redirect: true }
+    }
+}
+
+/// Options that engines own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EngineOptions {
+    /// io_uring `fixedbufs`.
+    pub fixed_buffers: bool,
+    /// io_uring `registerfiles`.
+    pub register_files: bool,
+    /// io_uring `sqthread_poll`.
+    pub sq_poll: bool,
+    /// io_uring `sqthread_poll_cpu`.
+    pub sq_poll_cpu: Option<u32>,
+    /// `hipri`: completions are polled for.
+    pub polled: bool,
+    /// pvsync2 `hipri_percentage`: of so many I/Os in a hundred.
+    pub polled_percent: u32,
+    /// `nowait`: an I/O that would wait fails.
+    pub nowait: bool,
+    /// `uncached`: what was moved leaves the page cache.
+    pub uncached: bool,
+    /// mmap `thp`: huge pages are asked for.
+    pub huge_pages: bool,
+    /// filestat and dirstat `stat_type`.
+    pub look_up: LookUp,
+    /// cpuio.
+    pub cpu: CpuLoad,
+    /// exec.
+    pub exec: ExecOptions,
+    /// e4defrag `donorname`.
+    pub donor: Option<String>,
+    /// e4defrag `inplace`: the donor gets its blocks for each I/O, not before the first.
+    pub in_place: bool,
+    /// `atomic`: a write is done whole or not at all.
+    pub atomic: bool,
+    /// io_uring `nonvectored` (fio's default is 1).
+    pub vectored: bool,
+    /// libaio `libaio_vectored`: reads and writes take vectors.
+    pub vectored_aio: bool,
+    /// libaio `userspace_reap`: completions are taken from the kernel's ring, without a call.
+    pub userspace_reap: bool,
+    /// io_uring `force_async`: every so many-th I/O goes to a kernel worker at once; 0 for none.
+    pub force_async: u32,
+    /// `cmdprio_*`: I/Os that go down under a priority of their own.
+    pub command_priority: CommandPriority,
+    /// `sim`'s law.
+    pub sim: SimLaw,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        EngineOptions {
+            fixed_buffers: false,
+            register_files: false,
+            sq_poll: false,
+            sq_poll_cpu: None,
+            polled: false,
+            polled_percent: 100,
+            nowait: false,
+            uncached: false,
+            huge_pages: false,
+            look_up: LookUp::Stat,
+            cpu: CpuLoad::default(),
+            exec: ExecOptions::default(),
+            donor: None,
+            in_place: false,
+            atomic: false,
+            vectored: false,
+            vectored_aio: false,
+            userspace_reap: false,
+            force_async: 0,
+            command_priority: CommandPriority::default(),
+            sim: SimLaw::default(),
+        }
+    }
+}
