@@ -37,7 +37,8 @@ impl Flight {
     pub(crate) fn take(&mut self, slot: SlotId) {
         self.slots.lend(slot);
         self.marks[slot as usize] = true;
-        self.count += 1;
+        // There are never more than slots.
+        self.count = self.count.wrapping_add(1);
     }
 
     /// Notes that a request has ended.

@@ -4,6 +4,7 @@
 //! first and enters only to wait. A trim has no ring operation in common kernels and is done in the calling thread, as
 //! fio does; so is a flush with `hipri`, whose rings take nothing but reads and writes.
 
+mod entries;
 mod ring;
 
 use std::cell::UnsafeCell;
@@ -13,6 +14,7 @@ use io_uring::{Probe, opcode, squeue, types};
 use iostrata_os::io::syscall;
 use iostrata_spec::EngineOptions;
 
+use self::entries::{Entries, Transfer};
 use self::ring::{GETEVENTS, Ring, SQ_WAIT, SQ_WAKEUP, Wish};
 use crate::api::{
     Availability, Caps, Completion, Completions, Deadline, Engine, EngineConfig, EngineError, EngineSpec, FileTable,
@@ -21,7 +23,6 @@ use crate::api::{
 use crate::arena::SlotArena;
 use crate::blocking::{buffer, descriptor, without_data};
 use crate::flight::{Flight, drain, over};
-use crate::transfer_flags::TransferFlags;
 
 /// The registry's row.
 pub(crate) const SPEC: EngineSpec =
@@ -83,101 +84,35 @@ struct Attached {
     // Before `flight`: the ring goes first, then the memory that it could point to.
     ring: Ring,
     flight: Flight,
-    files: FileTable,
-    registered_files: bool,
-    transfer: Transfer,
-    flags: TransferFlags,
-    /// Every so many-th request goes to a kernel worker; 0 for none.
-    force_async: u32,
-    /// Requests since the last of those.
-    since_forced: u32,
+    entries: Entries,
     /// The kernel has refused a polled request.
     poll_refused: bool,
     /// The kernel does not know how to cancel everything at once.
     cancel_any_refused: bool,
 }
 
-/// How reads and writes name their memory.
-enum Transfer {
-    /// By address.
-    Plain,
-    /// By address in a vector of one, kept per slot until the request ends.
-    Vectored(Box<[UnsafeCell<libc::iovec>]>),
-    /// By registered buffer; each holds so many slots.
-    Fixed { slots_per_buffer: u32 },
-}
-
 impl Attached {
-    /// The ring's entry for a request whose bytes are at `address`.
-    fn entry(&mut self, io: &Io, address: *mut u8) -> squeue::Entry {
-        let fd = types::Fd(if self.registered_files { io.file as i32 } else { descriptor(&self.files, io.file) });
-        let write = io.op == Op::Write;
-        let (flags, priority) = (self.flags.each(write) as i32, io.priority);
-        let entry = match (&self.transfer, io.op) {
-            (_, Op::Sync | Op::Trim) => opcode::Fsync::new(fd).build(),
-            (_, Op::DataSync) => opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
-            (Transfer::Plain, _) if write => {
-                let entry = opcode::Write::new(fd, address, io.len).offset(io.offset);
-                entry.rw_flags(flags).ioprio(priority).build()
+    /// Puts requests into the submission queue, as many as it has room for, up to one that the ring does not carry out;
+    /// returns how many.
+    fn push(&mut self, ios: &[Io]) -> usize {
+        let polled = self.ring.polled;
+        let mut queue = self.ring.queues.submission();
+        let room = queue.capacity() - queue.len();
+        for (count, io) in ios.iter().enumerate() {
+            if count == room || !in_ring(io.op, polled) {
+                return count;
             }
-            (Transfer::Plain, _) => {
-                opcode::Read::new(fd, address, io.len).offset(io.offset).rw_flags(flags).ioprio(priority).build()
+            let address = buffer(self.flight.arena(), io);
+            // Before the entry, so that a slot that is in flight already never gets a second one.
+            self.flight.take(io.slot);
+            let entry = self.entries.entry(io, address);
+            // SAFETY: the entry's memory is a slot that is lent until its completion, or a vector that stays as long.
+            if unsafe { queue.push(entry.as_entry()) }.is_err() {
+                self.flight.give_back(io.slot);
+                return count;
             }
-            (Transfer::Fixed { slots_per_buffer }, _) => {
-                let index = (io.slot / slots_per_buffer) as u16;
-                if write {
-                    let entry = opcode::WriteFixed::new(fd, address, io.len, index).offset(io.offset);
-                    entry.rw_flags(flags).ioprio(priority).build()
-                } else {
-                    let entry = opcode::ReadFixed::new(fd, address, io.len, index).offset(io.offset);
-                    entry.rw_flags(flags).ioprio(priority).build()
-                }
-            }
-            (Transfer::Vectored(vectors), _) => {
-                let vector = vectors[io.slot as usize].get();
-                // SAFETY: the slot is not in flight, so the kernel does not look at its vector.
-                unsafe { vector.write(libc::iovec { iov_base: address.cast(), iov_len: io.len as usize }) };
-                if write {
-                    let entry = opcode::Writev::new(fd, vector, 1).offset(io.offset);
-                    entry.rw_flags(flags).ioprio(priority).build()
-                } else {
-                    let entry = opcode::Readv::new(fd, vector, 1).offset(io.offset);
-                    entry.rw_flags(flags).ioprio(priority).build()
-                }
-            }
-        };
-        let mut flags = squeue::Flags::empty();
-        flags.set(squeue::Flags::FIXED_FILE, self.registered_files);
-        flags.set(squeue::Flags::ASYNC, self.is_forced_async());
-        let entry = entry.flags(flags);
-        entry.user_data(u64::from(io.slot))
-    }
-
-    /// `force_async`: whether it is the turn of a kernel worker.
-    fn is_forced_async(&mut self) -> bool {
-        if self.force_async == 0 {
-            return false;
         }
-        self.since_forced += 1;
-        let due = self.since_forced == self.force_async;
-        if due {
-            self.since_forced = 0;
-        }
-        due
-    }
-
-    /// Puts a request into the submission queue; whether there was room.
-    fn push(&mut self, io: &Io) -> bool {
-        let address = buffer(self.flight.arena(), io);
-        // Before the entry, so that a slot that is in flight already never gets a second one.
-        self.flight.take(io.slot);
-        let entry = self.entry(io, address);
-        // SAFETY: the entry's memory is a slot that is lent until its completion, or a vector that stays as long.
-        let pushed = unsafe { self.ring.queues.submission().push(&entry) }.is_ok();
-        if !pushed {
-            self.flight.give_back(io.slot);
-        }
-        pushed
+        ios.len()
     }
 
     /// Hands what is in the submission queue to the kernel. What it does not take now stays there for the next time.
@@ -203,45 +138,40 @@ impl Attached {
 
     /// Hands back what is in the completion ring.
     fn harvest(&mut self, done: &mut Completions) {
+        let polled = self.ring.polled;
         for entry in self.ring.queues.completion() {
             if entry.user_data() == CANCEL {
                 self.cancel_any_refused |= entry.result() == -libc::EINVAL;
                 continue;
             }
-            self.poll_refused |= self.ring.polled && entry.result() == -libc::EOPNOTSUPP;
+            if polled && entry.result() == -libc::EOPNOTSUPP {
+                self.poll_refused = true;
+            }
             self.flight.complete(entry.user_data() as u32, entry.result(), done);
         }
     }
 
     fn submit(&mut self, ios: &[Io], done: &mut Completions) -> Result<usize, EngineError> {
         let mut taken = 0;
-        for io in ios {
-            if self.in_ring(io.op) {
-                if !self.push(io) {
-                    self.flush()?;
-                    if !self.push(io) {
-                        break;
+        loop {
+            let pushed = self.push(&ios[taken..]);
+            taken += pushed;
+            self.flush()?;
+            match ios.get(taken) {
+                None => return Ok(taken),
+                Some(io) if in_ring(io.op, self.ring.polled) => {
+                    // There was no room: what the kernel has taken since has made some, or it takes no more for now.
+                    if pushed == 0 {
+                        return Ok(taken);
                     }
                 }
-            } else {
-                self.flush()?;
-                done.push(Completion {
-                    slot: io.slot,
-                    result: without_data(descriptor(&self.files, io.file), io, self.files.trim),
-                });
+                Some(io) => {
+                    let files = &self.entries.files;
+                    let result = without_data(descriptor(files, io.file), io, files.trim);
+                    done.push(Completion { slot: io.slot, result });
+                    taken += 1;
+                }
             }
-            taken += 1;
-        }
-        self.flush()?;
-        Ok(taken)
-    }
-
-    /// Whether the ring carries out such a request.
-    fn in_ring(&self, op: Op) -> bool {
-        match op {
-            Op::Read | Op::Write => true,
-            Op::Sync | Op::DataSync => !self.ring.polled,
-            Op::Trim => false,
         }
     }
 
@@ -342,6 +272,16 @@ impl Attached {
     }
 }
 
+/// Whether a ring, polled or not, carries out such a request.
+#[inline]
+fn in_ring(op: Op, polled: bool) -> bool {
+    match op {
+        Op::Read | Op::Write => true,
+        Op::Sync | Op::DataSync => !polled,
+        Op::Trim => false,
+    }
+}
+
 impl Uring {
     fn attach(&self, files: &FileTable, slots: Arc<SlotArena>, depth: u32) -> Result<(Attached, Granted), EngineError> {
         let options = &self.options;
@@ -379,12 +319,7 @@ impl Uring {
         let attached = Attached {
             ring,
             flight: Flight::new(slots),
-            files: files.clone(),
-            registered_files,
-            transfer,
-            flags: TransferFlags::of(options),
-            force_async: options.force_async,
-            since_forced: 0,
+            entries: Entries::new(options, files.clone(), registered_files, transfer),
             poll_refused: false,
             cancel_any_refused: false,
         };
@@ -488,10 +423,10 @@ impl Drop for Uring {
             return;
         }
         // The kernel takes a closed ring apart in its own time, and would keep the files busy until then.
-        if attached.registered_files {
+        if attached.entries.registered_files {
             let _ = attached.ring.queues.submitter().unregister_files();
         }
-        if matches!(attached.transfer, Transfer::Fixed { .. }) {
+        if matches!(attached.entries.transfer, Transfer::Fixed { .. }) {
             let _ = attached.ring.queues.submitter().unregister_buffers();
         }
     }

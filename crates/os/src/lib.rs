@@ -20,6 +20,7 @@ pub mod signals;
 pub mod stdio;
 pub mod terminal;
 pub mod thread;
+pub mod vector;
 pub mod zoned;
 
 /// An error that says in one sentence what this system cannot do.

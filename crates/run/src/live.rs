@@ -338,12 +338,34 @@ impl Live {
         self.current_file_op.store((u64::from(io.file) << 8) | (io.op as u64 + 1), Relaxed);
     }
 
+    /// Says that the request which the worker is about to make is like the last one, but for its offset.
+    #[inline]
+    pub(crate) fn note_offset(&self, offset: u64) {
+        self.current_offset.store(offset, Relaxed);
+    }
+
     /// The request that the worker made last: operation, file, offset.
     pub(crate) fn current_place(&self) -> Option<(&'static str, FileId, u64)> {
         let packed = self.current_file_op.load(Relaxed);
         let names = ["read", "write", "trim", "fsync", "fdatasync"];
         let name = names.get((packed & 0xff).checked_sub(1)? as usize)?;
         Some((name, (packed >> 8) as FileId, self.current_offset.load(Relaxed)))
+    }
+
+    /// Counts requests by the depth at which each is issued: `more` after another, where `in_flight` are already. Only
+    /// for the worker.
+    #[inline]
+    pub(crate) fn count_depths(&self, in_flight: u32, more: u32) {
+        let last = in_flight.wrapping_add(more);
+        let mut below = in_flight;
+        while below < last {
+            let row = depth_row(below.wrapping_add(1));
+            // Depths of a row end below the next power of two, those of the last row never.
+            let row_end = if row + 1 < self.depth_counts.len() { (2u32 << row).wrapping_sub(1) } else { u32::MAX };
+            let end = last.min(row_end);
+            self.depth_counts[row].add(u64::from(end.wrapping_sub(below)));
+            below = end;
+        }
     }
 
     /// How long an ended worker was measured, and how long it did I/O (with the ramp), nanoseconds.

@@ -61,6 +61,15 @@ impl LiveLatency {
         }
     }
 
+    /// Takes in some latencies; the same as [`record`](Self::record) for each. Only for the writer.
+    #[inline]
+    pub fn record_all(&self, ns: impl ExactSizeIterator<Item = u64> + Clone) {
+        self.moments.record_all(ns.clone());
+        if let Some(bins) = &self.bins {
+            ns.for_each(|ns| bins.record(ns));
+        }
+    }
+
     /// Forgets everything. Only for the writer.
     pub fn reset(&self) {
         self.moments.reset();

@@ -81,6 +81,10 @@ impl Moments {
     }
 }
 
+/// So many values below [`MOST_SUMMED`] neither exceed 64 bits in their sum nor 128 in that of their squares.
+const MOST_TOGETHER: usize = 1 << 16;
+const MOST_SUMMED: u64 = 1 << 48;
+
 /// [`Moments`] in the making: one thread records, any may look.
 #[derive(Debug)]
 pub struct LiveMoments {
@@ -118,6 +122,28 @@ impl LiveMoments {
         }
     }
 
+    /// Takes in some values; the same as [`record`](Self::record) for each, with one update for all. Only for the
+    /// writer.
+    #[inline]
+    pub fn record_all(&self, values: impl ExactSizeIterator<Item = u64> + Clone) {
+        let (mut sum, mut sum_squares) = (0u64, 0u128);
+        let (mut min, mut max) = (self.min.get(), self.max.get());
+        for value in values.clone() {
+            sum = sum.wrapping_add(value);
+            sum_squares = sum_squares.wrapping_add(u128::from(value) * u128::from(value));
+            min = min.min(value);
+            max = max.max(value);
+        }
+        if values.len() > MOST_TOGETHER || max >= MOST_SUMMED {
+            return values.for_each(|value| self.record(value));
+        }
+        self.count.add(values.len() as u64);
+        self.sum.add(u128::from(sum));
+        self.sum_squares.add(sum_squares);
+        self.min.set(min);
+        self.max.set(max);
+    }
+
     /// Forgets everything. Only for the writer.
     pub fn reset(&self) {
         self.count.set(0);
@@ -142,5 +168,27 @@ impl LiveMoments {
             sum: self.sum.get(),
             sum_squares: self.sum_squares.get(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Few and many, small and beyond what is summed up together: the same as one by one, whatever came before.
+    #[test]
+    fn together_is_the_same_as_one_by_one() {
+        let (together, apart) = (LiveMoments::default(), LiveMoments::default());
+        let rows: [&[u64]; 6] =
+            [&[], &[7], &[900, 3, 12_000], &[u64::MAX, 0, 1 << 48], &[(1 << 48) - 1; 300], &[5; 64]];
+        for row in rows {
+            together.record_all(row.iter().copied());
+            row.iter().for_each(|&value| apart.record(value));
+            assert_eq!(together.snapshot(), apart.snapshot(), "after {} values", row.len());
+        }
+        let many = vec![MOST_SUMMED - 1; MOST_TOGETHER + 1];
+        together.record_all(many.iter().copied());
+        many.iter().for_each(|&value| apart.record(value));
+        assert_eq!(together.snapshot(), apart.snapshot());
     }
 }

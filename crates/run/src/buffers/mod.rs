@@ -114,12 +114,15 @@ fn fill_pattern(bytes: &mut [u8], pattern: &[u8]) {
 #[inline]
 fn scramble(bytes: &mut [u8], offset: u64, now_ns: u64) {
     let line = ((now_ns ^ (offset / PIECE_BYTES as u64)) & 7) as usize * 64;
-    let (seconds, nanoseconds) = (now_ns / 1_000_000_000, now_ns % 1_000_000_000);
+    let seconds = (now_ns / 1_000_000_000).to_le_bytes();
+    let nanoseconds = (now_ns % 1_000_000_000).to_le_bytes();
     let mut piece_offset = offset;
-    for piece in bytes.chunks_exact_mut(PIECE_BYTES) {
+    // Of a length that is known, so that no place in a piece has to be checked.
+    let (pieces, _) = bytes.as_chunks_mut::<PIECE_BYTES>();
+    for piece in pieces {
         piece[line..line + 8].copy_from_slice(&piece_offset.to_le_bytes());
-        piece[TIME_PLACE..TIME_PLACE + 8].copy_from_slice(&seconds.to_le_bytes());
-        piece[TIME_PLACE + 8..TIME_PLACE + 16].copy_from_slice(&nanoseconds.to_le_bytes());
+        piece[TIME_PLACE..TIME_PLACE + 8].copy_from_slice(&seconds);
+        piece[TIME_PLACE + 8..TIME_PLACE + 16].copy_from_slice(&nanoseconds);
         piece_offset = piece_offset.wrapping_add(PIECE_BYTES as u64);
     }
 }

@@ -313,9 +313,11 @@ impl Permuted {
         }
         let (region_start, block_bytes) = (self.region_start, self.block_bytes);
         let cursor = &mut self.cursors[if self.paired { direction.index() } else { 0 }];
-        self.permutation.walk(cursor, out.len(), |place, number| {
-            out[place] =
-                Block { offset: region_start.wrapping_add(number.wrapping_mul(block_bytes)), len: block_bytes as u32 };
+        self.permutation.walk(cursor, out.len(), |place, numbers| {
+            for (block, &number) in out[place..].iter_mut().zip(numbers) {
+                let offset = region_start.wrapping_add(number.wrapping_mul(block_bytes));
+                *block = Block { offset, len: block_bytes as u32 };
+            }
         })
     }
 

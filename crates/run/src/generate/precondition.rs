@@ -161,7 +161,7 @@ impl Preconditioning {
             number
         } else {
             let mut number = 0;
-            self.permutation.walk(&mut self.cursor, 1, |_, next| number = next);
+            self.permutation.walk(&mut self.cursor, 1, |_, next| number = next[0]);
             number
         };
         // Each block of the part has the same chance to be among those that are overwritten, and their number is exact.

@@ -3,6 +3,8 @@
 //! A round: plan what fits into the free slots, submit it, wait for what comes back, account for it. Nothing is held
 //! back to make a batch; what became free in one reap may go down in one call.
 
+mod rows;
+
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -10,12 +12,13 @@ use iostrata_engine::{Completion, Deadline, Engine, EngineError, Io, SlotId};
 
 use iostrata_spec::{PlacementMeans, ThinkCount};
 
+use super::common::{Common, Latencies, ROW};
 use super::core::{Core, Outcome, PassEnd, Plan, Slot};
 use super::feed::{Dry, Planned};
 use super::think::After;
 use crate::clock::Clock;
 use crate::error::NO_ANSWER;
-use crate::live::{batch_row, depth_row};
+use crate::live::batch_row;
 use crate::plan::WorkerPlan;
 
 /// Most requests in one submit call, where the job does not say otherwise (`iodepth_batch`).
@@ -54,6 +57,9 @@ pub(super) struct AsyncLoop {
     stamped_each: bool,
     /// The batch was issued before: it goes on after a short transfer.
     repeats: bool,
+    common: Common,
+    /// Room for the latencies of completions that are accounted for together.
+    row: Box<[Latencies; ROW]>,
 }
 
 /// How many requests go down and come up together.
@@ -117,6 +123,8 @@ impl AsyncLoop {
             ready_ns: 0,
             stamped_each: false,
             repeats: false,
+            common: Common { planned: None, counted: false },
+            row: Box::new([[0; 3]; ROW]),
         }
     }
 
@@ -131,6 +139,10 @@ impl AsyncLoop {
         core: &mut Core<'_, C>,
         engine: &mut dyn Engine,
     ) -> Result<PassEnd, EngineError> {
+        self.common = core.common();
+        if self.overlaps.is_some() {
+            self.common = Common { planned: None, counted: false };
+        }
         let mut now_ns = core.clock.now_ns();
         loop {
             if core.must_stop(now_ns) {
@@ -148,6 +160,12 @@ impl AsyncLoop {
                     After::End => return Ok(PassEnd::Stop),
                 }
                 now_ns = core.clock.now_ns();
+                continue;
+            }
+            if let Some(direction) = self.alone()
+                && let Some(alone_ns) = self.pass_alone(core, engine, direction, now_ns)?
+            {
+                now_ns = alone_ns;
                 continue;
             }
             if self.may_fill() {
@@ -196,7 +214,14 @@ impl AsyncLoop {
             self.batch.extend(self.again.drain(first..).map(|slot| self.slots[slot as usize].io));
             return Ok(());
         }
-        let room = room.min(core.think_room());
+        if let Some(direction) = self.common.planned {
+            return self.plan_row(core, direction, room);
+        }
+        self.plan_each(core, room.min(core.think_room()), now_ns)
+    }
+
+    /// Plans requests one by one.
+    fn plan_each<C: Clock>(&mut self, core: &mut Core<'_, C>, room: usize, now_ns: u64) -> Result<(), Plan> {
         let mut start_ns = now_ns;
         let stamp_each = core.fills();
         self.stamped_each = stamp_each;
@@ -308,9 +333,9 @@ impl AsyncLoop {
             core.live.batch_stamp_error_ns.set(call_ns);
         }
         let stamps = call_stamps(returned_ns, call_ns, taken.len() as u64, self.rules.submit_given);
+        core.live.count_depths(self.in_flight, taken.len() as u32);
+        self.in_flight += taken.len() as u32;
         for (io, (start_ns, issue_ns)) in self.batch[taken].iter().zip(stamps) {
-            self.in_flight += 1;
-            core.live.depth_counts[depth_row(self.in_flight)].add(1);
             let slot = &mut self.slots[io.slot as usize];
             slot.issue_ns = issue_ns;
             if !self.stamped_each {
@@ -362,11 +387,7 @@ impl AsyncLoop {
             let full = self.in_flight >= self.rules.depth || self.draining_to_low;
             let min = if full { self.rules.reap_min.min(self.in_flight) } else { 1 };
             let until_ns = wait_ns.min(core.timeline.end_ns());
-            let until = match (min, until_ns) {
-                (0, _) => Deadline::Now,
-                (_, u64::MAX) => Deadline::Never,
-                (_, at_ns) => Deadline::At(at_ns),
-            };
+            let until = if min == 0 { Deadline::Now } else { deadline(until_ns) };
             engine.reap(min, until, &mut self.completions)?;
         }
         let now_ns = core.clock.now_ns();
@@ -381,24 +402,43 @@ impl AsyncLoop {
         let _batch = live.lock.write();
         let count = self.completions.len().min(self.rules.reap_max as usize);
         live.complete_counts[batch_row(count as u32)].add(1);
-        for completion in self.completions.drain(..count) {
-            self.in_flight -= 1;
-            let slot = &mut self.slots[completion.slot as usize];
-            match core.account(slot, completion.result, now_ns) {
-                Outcome::Done => {
-                    core.leave_file(&slot.io, slot.asked_len);
-                    if core.files.in_parts() {
-                        core.files.unpin(slot.io.file);
-                    }
-                    self.free.push(completion.slot);
-                    if let Some(overlaps) = &mut self.overlaps {
-                        overlaps.busy[completion.slot as usize] = false;
-                    }
+        self.in_flight -= count as u32;
+        let mut next = 0;
+        while next < count {
+            if self.common.counted {
+                let done = core.account_row(&self.slots, &self.completions[next..count], now_ns, &mut self.row);
+                self.free.extend(self.completions[next..next + done].iter().map(|completion| completion.slot));
+                next += done;
+                if done > 0 {
+                    continue;
                 }
-                Outcome::Again => self.again.push(completion.slot),
             }
+            self.account_one(core, self.completions[next], now_ns);
+            next += 1;
+        }
+        if count == self.completions.len() {
+            self.completions.clear();
+        } else {
+            self.completions.drain(..count);
         }
         live.in_flight.store(self.in_flight, Relaxed);
+    }
+
+    fn account_one<C: Clock>(&mut self, core: &mut Core<'_, C>, completion: Completion, now_ns: u64) {
+        let slot = &mut self.slots[completion.slot as usize];
+        match core.account(slot, completion.result, now_ns) {
+            Outcome::Done => {
+                core.leave_file(&slot.io, slot.asked_len);
+                if core.files.in_parts() {
+                    core.files.unpin(slot.io.file);
+                }
+                self.free.push(completion.slot);
+                if let Some(overlaps) = &mut self.overlaps {
+                    overlaps.busy[completion.slot as usize] = false;
+                }
+            }
+            Outcome::Again => self.again.push(completion.slot),
+        }
     }
 
     /// Waits for everything in flight. A stopping job gives up when the coordinator says so by ending the process.
@@ -449,6 +489,12 @@ impl AsyncLoop {
     }
 }
 
+/// Until this time; `u64::MAX` is no time.
+#[inline]
+fn deadline(until_ns: u64) -> Deadline {
+    if until_ns == u64::MAX { Deadline::Never } else { Deadline::At(until_ns) }
+}
+
 /// What `serialize_overlap` needs to know.
 struct Overlaps {
     busy: Vec<bool>,
@@ -479,11 +525,13 @@ impl Overlaps {
 /// had gone down alone, in a call of its share of the time: the system takes them one after another.
 #[inline]
 fn call_stamps(returned_ns: u64, call_ns: u64, count: u64, together: bool) -> impl Iterator<Item = (u64, u64)> {
-    let alone_ns = call_ns / count.max(1);
+    let alone_ns = if count < 2 { call_ns } else { call_ns / count };
     let (slat_ns, step_ns) = if together { (call_ns, 0) } else { (alone_ns, alone_ns) };
-    (0..count).rev().map(move |after| {
-        let issue_ns = returned_ns - step_ns * after;
-        (issue_ns - slat_ns, issue_ns)
+    let first_ns = returned_ns.wrapping_sub(step_ns.wrapping_mul(count.wrapping_sub(1)));
+    let mut next_ns = first_ns.wrapping_sub(step_ns);
+    (0..count).map(move |_| {
+        next_ns = next_ns.wrapping_add(step_ns);
+        (next_ns.wrapping_sub(slat_ns), next_ns)
     })
 }
 

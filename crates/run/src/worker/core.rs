@@ -56,7 +56,7 @@ impl Slot {
     /// Submission, completion and total latency of what completed at `now_ns`. A clock that goes back makes them 0, and
     /// never a number below.
     #[inline]
-    fn latencies_ns(&self, now_ns: u64) -> [u64; 3] {
+    pub(super) fn latencies_ns(&self, now_ns: u64) -> [u64; 3] {
         [
             self.issue_ns.saturating_sub(self.start_ns),
             now_ns.saturating_sub(self.issue_ns),

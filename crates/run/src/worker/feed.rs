@@ -278,7 +278,8 @@ impl Feed {
     /// The next request. `wanted` overrides the mix of a mixed job (its pacer decides).
     #[inline]
     pub(super) fn next(&mut self, wanted: Option<Direction>) -> Result<Planned, Dry> {
-        if self.bytes_left == 0 || self.ios_left == 0 {
+        // What was planned ahead is counted already.
+        if self.ahead_next == self.ahead_end && (self.bytes_left == 0 || self.ios_left == 0) {
             return Err(Dry::Limit);
         }
         if let Some(sync) = self.syncs.as_mut().and_then(Syncs::due) {
@@ -303,17 +304,68 @@ impl Feed {
     /// The common job: offsets are made 64 at a time.
     #[inline]
     fn next_ahead(&mut self, direction: Direction) -> Result<Planned, Dry> {
+        let block = self.one(direction)?;
+        let io = planned(block, 0, direction);
+        if let Some(syncs) = &mut self.syncs {
+            syncs.note(&io);
+        }
+        Ok(io)
+    }
+
+    /// Plans the next blocks of the common job, and counts them: as many as the job may still do.
+    #[inline(never)]
+    fn plan_ahead(&mut self, direction: Direction) -> Result<(), Dry> {
+        if self.bytes_left == 0 || self.ios_left == 0 {
+            return Err(Dry::Limit);
+        }
+        let planned = self.files[0].plan(direction, &mut self.ahead);
+        (self.ahead_next, self.ahead_end) = (0, 0);
+        if planned == 0 {
+            self.dried = Some((0, direction));
+            return Err(Dry::Pass);
+        }
+        let most = planned.min(usize::try_from(self.ios_left).unwrap_or(usize::MAX));
+        let bytes: u64 = self.ahead[..most].iter().map(|block| u64::from(block.len)).sum();
+        if bytes <= self.bytes_left {
+            (self.bytes_left, self.ahead_end) = (self.bytes_left - bytes, most);
+        }
+        // The last blocks of the job: as in fio the last may reach over.
+        while self.ahead_end < most && self.bytes_left > 0 {
+            self.bytes_left = self.bytes_left.saturating_sub(u64::from(self.ahead[self.ahead_end].len));
+            self.ahead_end += 1;
+        }
+        self.ios_left -= self.ahead_end as u64;
+        self.planned_in_pass = true;
+        Ok(())
+    }
+
+    /// The only direction of a job whose next requests [`Feed::row`] can give.
+    pub(super) fn row_direction(&self) -> Option<Direction> {
+        let plain = self.plans_ahead && self.syncs.is_none() && self.zones.is_none() && !self.paired;
+        self.single.filter(|_| plain)
+    }
+
+    /// The blocks of the next requests, at least one and at most `most`, all of file 0: the same as that many calls of
+    /// [`Feed::next`], for a job that has a [`Feed::row_direction`].
+    #[inline]
+    pub(super) fn row(&mut self, direction: Direction, most: usize) -> Result<&[Block], Dry> {
         if self.ahead_next == self.ahead_end {
-            self.ahead_end = self.files[0].plan(direction, &mut self.ahead);
-            self.ahead_next = 0;
-            if self.ahead_end == 0 {
-                self.dried = Some((0, direction));
-                return Err(Dry::Pass);
-            }
+            self.plan_ahead(direction)?;
+        }
+        let first = self.ahead_next;
+        self.ahead_next = self.ahead_end.min(first.saturating_add(most));
+        Ok(&self.ahead[first..self.ahead_next])
+    }
+
+    /// The block of the next request, as [`Feed::row`] would give it.
+    #[inline(always)]
+    pub(super) fn one(&mut self, direction: Direction) -> Result<Block, Dry> {
+        if self.ahead_next == self.ahead_end {
+            self.plan_ahead(direction)?;
         }
         let block = self.ahead[self.ahead_next];
         self.ahead_next += 1;
-        Ok(self.count(planned(block, 0, direction)))
+        Ok(block)
     }
 
     fn next_any(&mut self, wanted: Option<Direction>) -> Result<Planned, Dry> {

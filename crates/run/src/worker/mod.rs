@@ -3,6 +3,7 @@
 mod async_loop;
 mod between;
 mod checks;
+mod common;
 mod complaint;
 mod core;
 mod durable;
