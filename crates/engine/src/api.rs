@@ -210,6 +210,12 @@ impl EngineError {
 /// taken by `submit` is answered exactly once, by `submit`, `reap` or `quiesce`. Dropping an engine with requests in
 /// flight (also while unwinding) cancels and drains them first.
 pub trait Engine {
+    /// How large the target is that the options name, bytes: asked before anything is planned, of an engine that is not
+    /// attached, where [`Caps::remote`] says so. It may have to connect.
+    fn target_bytes(&mut self) -> Result<u64, EngineError> {
+        Ok(0)
+    }
+
     /// Gives the engine its files and buffers, and the depth that the job asks for.
     fn attach(&mut self, files: &FileTable, slots: Arc<SlotArena>, depth: u32) -> Result<Granted, EngineError>;
 
@@ -293,6 +299,9 @@ pub struct Caps {
     pub synchronous: bool,
     /// Works on no file at all: nothing is opened, laid out, invalidated or unlinked (`null`, `sim`).
     pub diskless: bool,
+    /// The target is elsewhere, and like a device: it has a size ([`Engine::target_bytes`]) and keeps what is written.
+    /// Such an engine is `diskless` too.
+    pub remote: bool,
     /// A write may extend the file. Where it may not, the file has to be there in full before anything is written.
     pub extends: bool,
     /// Bytes go between memory and the file; else only what is about them (`falloc`).
@@ -319,6 +328,7 @@ impl Caps {
     pub const SYNCHRONOUS: Caps = Caps {
         synchronous: true,
         diskless: false,
+        remote: false,
         extends: true,
         moves_data: true,
         writes_to_read: false,
@@ -331,6 +341,11 @@ impl Caps {
     };
     /// What most engines are like that hold many requests in flight.
     pub const ASYNCHRONOUS: Caps = Caps { synchronous: false, ..Caps::SYNCHRONOUS };
+
+    /// Whether what is written can be read back.
+    pub fn keeps_data(&self) -> bool {
+        self.moves_data && (self.remote || !self.diskless)
+    }
 
     /// Whether the files of a job are opened for it.
     pub fn opens_files(&self) -> bool {
@@ -388,6 +403,24 @@ pub struct EngineConfig {
     pub worker: u32,
     /// The disks of zones that `sim` has for the files, by [`FileId`]; empty without.
     pub zoned: Vec<Arc<ZonedDisk>>,
+}
+
+impl EngineConfig {
+    /// For an engine that is alone, and is told nothing but its options.
+    pub fn of(options: &iostrata_spec::EngineOptions) -> EngineConfig {
+        EngineConfig {
+            options: options.clone(),
+            advice: None,
+            seed: 1,
+            file_sizes: Vec::new(),
+            names: Vec::new(),
+            donor: None,
+            job: JobFacts::default(),
+            world: None,
+            worker: 0,
+            zoned: Vec::new(),
+        }
+    }
 }
 
 /// One row of the registry.

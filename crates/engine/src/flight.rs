@@ -56,6 +56,11 @@ impl Flight {
         self.count -= 1;
     }
 
+    /// Whether this slot is in flight.
+    pub(crate) fn has(&self, slot: SlotId) -> bool {
+        self.marks.get(slot as usize).is_some_and(|flying| *flying)
+    }
+
     /// The slots in flight, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = SlotId> {
         (0..).zip(&self.marks).filter(|(_, flying)| **flying).map(|(slot, _)| slot)

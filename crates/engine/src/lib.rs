@@ -23,6 +23,7 @@ mod ftruncate;
 mod libaio;
 mod mmap;
 mod names;
+mod nbd;
 mod null;
 mod page_fault;
 mod posixaio;

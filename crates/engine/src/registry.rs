@@ -4,7 +4,7 @@ use crate::api::EngineSpec;
 #[cfg(not(target_os = "linux"))]
 use crate::elsewhere::{E4DEFRAG, FALLOC, IO_URING, LIBAIO, PVSYNC, PVSYNC2, SPLICE};
 use crate::names::{DIRCREATE, DIRDELETE, DIRSTAT, FILECREATE, FILEDELETE, FILESTAT};
-use crate::{cpuio, exec, ftruncate, mmap, null, page_fault, posixaio, psync, sim, sync, vsync};
+use crate::{cpuio, exec, ftruncate, mmap, nbd, null, page_fault, posixaio, psync, sim, sync, vsync};
 #[cfg(target_os = "linux")]
 use crate::{
     e4defrag::SPEC as E4DEFRAG,
@@ -31,6 +31,7 @@ static ENGINES: &[EngineSpec] = &[
     IO_URING,
     LIBAIO,
     mmap::SPEC,
+    nbd::SPEC,
     null::SPEC,
     page_fault::SPEC,
     posixaio::SPEC,

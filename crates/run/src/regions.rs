@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use iostrata_engine::EngineSpec;
+use iostrata_engine::{EngineConfig, EngineSpec, Instance};
 use iostrata_os::file::{Facts, Kind, facts_at};
 use iostrata_spec::{Fallocate, Job, Size, ZoneMode};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -91,12 +91,17 @@ impl Regions {
             return Ok(Regions::default());
         }
         let names = files_of(job, clone)?;
+        let remote_bytes = if engine.caps.remote { Some(remote_bytes(job, engine)?) } else { None };
         let count = names.len() as u64;
         let mut rng = generator(streams.files);
         let mut files = Vec::with_capacity(names.len());
         let mut zone = 0;
         for path in names {
-            let present = if engine.caps.diskless { Present::default() } else { made.look(job, engine, &path)? };
+            let present = match remote_bytes {
+                Some(bytes) => Present { kind: Some(Kind::Block), bytes, there_bytes: bytes },
+                None if engine.caps.diskless => Present::default(),
+                None => made.look(job, engine, &path)?,
+            };
             let file_size = job.file_size.map(|range| draw_size(range, smallest_block(job), &mut rng));
             let zone_bytes = zone_bytes(job, engine, &path)?;
             let file = region(&Wanted { job, clone, count, zone_bytes }, path, present, file_size)?;
@@ -128,6 +133,15 @@ impl Regions {
         };
         Ok(Regions { files, io_bytes })
     }
+}
+
+/// How large a target is that is elsewhere.
+fn remote_bytes(job: &Job, engine: &EngineSpec) -> Result<u64, RunError> {
+    let asked = (engine.make)(&EngineConfig::of(&job.engine_options)).and_then(|instance| match instance {
+        Instance::Async(mut engine) => engine.target_bytes(),
+        Instance::Sync(_) | Instance::Task(_) => Ok(0),
+    });
+    asked.map_err(|error| RunError::job_errno(job, error.errno(), format!("ioengine={}: {error}", engine.name)))
 }
 
 /// A name has one I/O, however long its file is.

@@ -88,12 +88,7 @@ pub const ENGINES: &[EngineName] = &[
     absent("libzbc", "zoned block devices by libzbc", "needs libzbc", "use zonemode=zbd on the block device"),
     engine("mmap", "copies from and to a mapping"),
     absent("mtd", "raw flash", LATER, "use ioengine=psync on /dev/mtdblockN"),
-    absent(
-        "nbd",
-        "network block device",
-        LATER,
-        "attach the export with nbd-client and use ioengine=io_uring on /dev/nbdN",
-    ),
+    engine("nbd", "network block devices"),
     absent("net", "socket to socket", LATER, "use iperf3"),
     absent("netsplice", "socket to socket by splice", LATER, "use iperf3"),
     absent("nfs", "NFS without a mount", LATER, MOUNTED),

@@ -39,6 +39,9 @@ const PACKAGES: &[Package] = &[
     Package { name: "genisoimage", why: "ISO 9660 to recognise" },
     Package { name: "chromium", why: "the page in a real browser" },
     Package { name: "prometheus", why: "promtool, and a real scrape of the metrics" },
+    Package { name: "nbdkit", why: "a server of network block devices" },
+    Package { name: "qemu-utils", why: "another, and a client" },
+    Package { name: "libnbd-bin", why: "nbdcopy, a client" },
     Package { name: "python3-venv", why: "programs that read fio's reports, from their registry" },
 ];
 

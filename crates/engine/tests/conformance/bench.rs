@@ -70,22 +70,6 @@ pub(crate) fn on_files() -> Vec<(&'static EngineSpec, EngineOptions, &'static st
     all
 }
 
-/// What an engine without files is told.
-pub(crate) fn config(options: &EngineOptions) -> EngineConfig {
-    EngineConfig {
-        options: options.clone(),
-        advice: None,
-        seed: 1,
-        file_sizes: Vec::new(),
-        names: Vec::new(),
-        donor: None,
-        job: Default::default(),
-        world: None,
-        worker: 0,
-        zoned: Vec::new(),
-    }
-}
-
 impl Bench {
     /// Makes an engine for one file.
     pub(crate) fn new(
@@ -100,7 +84,7 @@ impl Bench {
             world.enter(0, 0);
             world.wait_turn(0);
         }
-        let config = EngineConfig { file_sizes: vec![1 << 20], world: world.clone(), ..config(options) };
+        let config = EngineConfig { file_sizes: vec![1 << 20], world: world.clone(), ..EngineConfig::of(options) };
         let mut instance = (spec.make)(&config)?;
         let depth = if let Instance::Sync(_) = instance { 1 } else { depth };
         let arena = SlotArena::new(depth, BLOCK as usize, 4096).expect("map");

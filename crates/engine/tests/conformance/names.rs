@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use iostrata_engine::{EngineConfig, EngineSpec, Instance, Io, Op, SyncOp};
 use iostrata_spec::{EngineOptions, LookUp};
 
-use crate::bench::{BLOCK, config, engines};
+use crate::bench::{BLOCK, engines};
 
 /// A folder that is removed with all in it when the test ends.
 struct Folder(PathBuf);
@@ -27,7 +27,7 @@ fn calls(spec: &'static EngineSpec, options: &EngineOptions, paths: &[&Path]) ->
 
 fn made(spec: &'static EngineSpec, options: &EngineOptions, paths: &[&Path]) -> Box<dyn SyncOp> {
     let names = paths.iter().map(|path| CString::new(path.as_os_str().as_bytes()).expect("no zero")).collect();
-    match (spec.make)(&EngineConfig { names, ..config(options) }) {
+    match (spec.make)(&EngineConfig { names, ..EngineConfig::of(options) }) {
         Ok(Instance::Sync(engine)) => engine,
         _ => panic!("{} does one at a time", spec.name),
     }

@@ -290,7 +290,7 @@ impl Checker {
 
 /// How blocks are checked. Engines without files give back nothing that was written: their reads are not looked at.
 pub(super) fn method(plan: &WorkerPlan) -> VerifyMethod {
-    if plan.engine.caps.diskless || !plan.engine.caps.moves_data { VerifyMethod::Null } else { plan.job.verify.method }
+    if !plan.engine.caps.keeps_data() { VerifyMethod::Null } else { plan.job.verify.method }
 }
 
 /// Whether the data of a job's writes come from the seeds in their headers.

@@ -97,6 +97,8 @@ pub struct EngineOptions {
     pub atomic: bool,
     /// io_uring `nonvectored` (fio's default is 1).
     pub vectored: bool,
+    /// nbd `uri`: where the export is.
+    pub uri: Option<String>,
     /// libaio `libaio_vectored`: reads and writes take vectors.
     pub vectored_aio: bool,
     /// libaio `userspace_reap`: completions are taken from the kernel's ring, without a call.
@@ -128,6 +130,7 @@ impl Default for EngineOptions {
             in_place: false,
             atomic: false,
             vectored: false,
+            uri: None,
             vectored_aio: false,
             userspace_reap: false,
             force_async: 0,

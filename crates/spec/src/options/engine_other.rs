@@ -225,7 +225,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "what an object is",
     )
     .default("block"),
-    row(&["nbd"], "uri", Kind::Text, "address of the export"),
+    row(&["nbd"], "uri", Kind::Text, "address of the export").access(plain!(some Text, job.engine_options.uri)),
     row(&["dfs"], "cont", Kind::Text, "container"),
     row(&["dfs", "libhdfs"], "chunk_size", BYTES, "size of a chunk"),
     row(&["dfs"], "object_class", Kind::Text, "class of objects"),

@@ -315,6 +315,7 @@ const CASES: &[(&str, &[&str], Check)] = &[
         j.engine_options.command_priority.shares(0) == [share(4096, 30, 2 << 13 | 1), share(8192, 50, 1 << 13)]
             && j.engine_options.command_priority.shares(1) == [share(1024, 7, 1 << 13)]
     }),
+    ("uri", &["--ioengine=nbd", "--uri=nbd://h/x"], |j| j.engine_options.uri.as_deref() == Some("nbd://h/x")),
     ("userspace_reap", &["--ioengine=libaio", "--userspace_reap"], |j| j.engine_options.userspace_reap),
     ("libaio_vectored", &["--ioengine=libaio", "--libaio_vectored=1"], |j| j.engine_options.vectored_aio),
     ("force_async", &["--ioengine=io_uring", "--force_async=4"], |j| j.engine_options.force_async == 4),
