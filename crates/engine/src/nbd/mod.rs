@@ -1,8 +1,8 @@
 //! `nbd`: a network block device, by a client of our own: no kernel device, no library.
 //!
-//! Each worker has a connection. Requests go down as they are submitted, as many in a call as there are; replies come in
-//! whatever order the server gives them, and carry the slot as their cookie. A connection that breaks ends every request
-//! in flight with its error, and those that follow at once.
+//! Each worker has a connection. Requests go down as they are submitted, as many in a call as there are; replies come
+//! in whatever order the server gives them, and carry the slot as their cookie. A connection that breaks ends every
+//! request in flight with its error, and those that follow at once.
 
 mod address;
 mod link;
