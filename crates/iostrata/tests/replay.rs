@@ -35,6 +35,24 @@ fn story(
     .collect()
 }
 
+/// However few or many are in flight, and whatever direction they have, every I/O is written down.
+#[test]
+fn a_recording_has_every_io() {
+    let folder = Folder::new("replay-every");
+    for engine in ["null", "psync", "libaio", "io_uring", "mmap", "posixaio"] {
+        for (depth, workload) in [(1, "read"), (1, "write"), (1, "randrw"), (4, "write"), (16, "randread")] {
+            let words = format!(
+                "--name=r --filename=d --size=128k --bs=4k --ioengine={engine} --iodepth={depth} --rw={workload} \
+                 --write_iolog=log --output=/dev/null"
+            );
+            let output = run(iostrata(), &words.split_whitespace().collect::<Vec<_>>(), folder.path());
+            assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
+            let lines = folder.text("log").lines().filter(|line| line.ends_with(" 4096")).count();
+            assert_eq!(lines, 32, "{words}");
+        }
+    }
+}
+
 #[test]
 fn a_recording_of_ours_is_done_again_by_us_and_by_fio_and_one_of_fios_by_us() {
     if which("strace").is_none() {

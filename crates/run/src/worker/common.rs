@@ -79,7 +79,8 @@ impl<'a, C: Clock> Core<'a, C> {
         let attended = self.careful || self.attends || self.files.in_parts() || self.placement.is_some();
         let counted = !(paced || attended || self.takes_down || self.feed.zoned());
         let ranged = self.job.syncs.range != RangeSync::default();
-        let planned = counted && !ranged && self.flow.is_none() && self.priorities.is_none();
+        let drawn = self.flow.is_some() || self.priorities.is_some() || self.recording.is_some();
+        let planned = counted && !ranged && !drawn;
         Common { planned: self.feed.row_direction().filter(|_| planned), counted }
     }
 

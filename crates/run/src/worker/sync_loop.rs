@@ -17,7 +17,7 @@ const SLOT: u32 = 0;
 
 /// One pass over the files.
 pub(super) fn pass<C: Clock>(core: &mut Core<'_, C>, engine: &mut dyn SyncOp) -> PassEnd {
-    let common = core.common().planned.filter(|_| core.recording.is_none());
+    let common = core.common().planned;
     let mut now_ns = core.clock.now_ns();
     loop {
         if core.must_stop(now_ns) {
