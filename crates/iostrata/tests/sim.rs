@@ -3,7 +3,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use iostrata_stats::histogram::bin_of;
 use iostrata_testkit::{Folder, iostrata, run};
+use serde_json::Value;
 
 /// Several workers, a rate and group reporting: everything whose order could depend on the machine.
 const JOB: &[&str] = &[
@@ -68,5 +70,37 @@ fn another_seed_gives_another_report_with_the_same_work() {
             .map(|(counts, _)| counts.split(',').map(|count| count.parse().unwrap()).collect())
             .unwrap();
         assert!((counts[0] - 24_000).abs() <= 80 && (counts[1] - 8_000).abs() <= 80, "{issued}");
+    }
+}
+
+/// The read row of a run on a device of this law.
+fn reads(words: &str) -> Value {
+    let folder = Folder::new("sim-law");
+    let base = "--name=s --ioengine=sim --rw=randread --bs=4k --size=4g --output-format=json";
+    let words: Vec<&str> = base.split_whitespace().chain(words.split_whitespace()).collect();
+    let output = run(iostrata(), &words, folder.path());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice::<Value>(&output.stdout).expect("a document")["jobs"][0].clone()
+}
+
+fn percentile_ns(job: &Value, percent: &str) -> u64 {
+    job["read"]["clat_ns"]["percentile"][percent].as_u64().expect("a percentile")
+}
+
+/// The service time of the device is its latency times e^(σz), z a standard normal deviate: so are the percentiles.
+#[test]
+fn a_known_law_gives_its_percentiles_back_within_a_bucket() {
+    for (sigma, latency_ns) in [(0.1_f64, 20_000.0), (0.5, 100_000.0), (1.0, 3_000_000.0)] {
+        let job = reads(&format!(
+            "--sim_latency={latency_ns}ns --sim_bandwidth=0 --sim_sigma={sigma} --number_ios=400000 \
+             --percentile_list=10:50:90:99"
+        ));
+        let deviates = [("10", -1.281_552), ("50", 0.0), ("90", 1.281_552), ("99", 2.326_348)];
+        for (percent, deviate) in deviates {
+            let wanted_ns = latency_ns * (sigma * deviate).exp();
+            let found_ns = percentile_ns(&job, &format!("{percent}.000000"));
+            let apart = bin_of(found_ns).abs_diff(bin_of(wanted_ns as u64));
+            assert!(apart <= 1, "σ={sigma} p{percent}: {found_ns} ns is no {wanted_ns} ns");
+        }
     }
 }
