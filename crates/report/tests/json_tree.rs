@@ -170,3 +170,40 @@ fn compare_leaf(document: &Value, path: &str, leaf: Option<Leaf>) -> bool {
     }
     true
 }
+
+/// A line without what depends on the run: numbers, their prefixes and units, and blanks that only align.
+fn shape(line: &str) -> String {
+    let mut shape = String::new();
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        let number = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        if first.is_ascii_digit() {
+            shape.push('#');
+            rest = ["Ki", "Mi", "Gi", "k", "M", "G"].iter().find_map(|p| number.strip_prefix(p)).unwrap_or(number);
+        } else {
+            if first != ' ' || !shape.ends_with([' ', '=', '[']) {
+                shape.push(first);
+            }
+            rest = &rest[first.len_utf8()..];
+        }
+    }
+    ["(nsec)", "(usec)", "(msec)"].iter().fold(shape, |shape, unit| shape.replace(unit, "(unit)"))
+}
+
+/// fio 3.42's text and JSON of two runs of one job: what we make of its JSON has the lines of its text, in its order.
+/// Only which latencies there are depends on the run.
+#[test]
+fn the_text_of_fio_3_42_has_our_lines() {
+    let Some(samples) = samples() else { return };
+    let read = |name: &str| std::fs::read_to_string(samples.join(name)).expect("a sample");
+    let run = iostrata_result::from_fio_json(&read("json_3.42.out")).expect("fio's document");
+    let options = RenderOptions { as_fio: true, time_zone: TimeZone::UTC };
+    let lines = |text: &str| -> Vec<String> {
+        let report = text.lines().skip_while(|line| !line.contains(": (groupid="));
+        report.filter(|line| !line.starts_with("  lat (")).map(shape).collect()
+    };
+    let theirs = lines(&read("normal_3.42.out").replace("jobs=2)", "jobs=1)"));
+    let ours = lines(&iostrata_report::text::render(&run, &options));
+    assert!(theirs.len() > 40, "{theirs:?}");
+    assert_eq!(ours.join("\n"), theirs.join("\n"));
+}
