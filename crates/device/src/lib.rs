@@ -46,6 +46,13 @@ pub fn tree() -> io::Result<Tree> {
     platform::Host::system().tree()
 }
 
+/// Bytes of the SCSI disk that this block device is, whole, or that this character device (`/dev/sg0`) is another way
+/// to; `None` for all else. Commands that go past the block layer count from where the disk begins: sent to a
+/// partition, or to what a mapper makes of a disk, they would reach blocks that are not its own.
+pub fn scsi_disk_bytes(kind: NodeKind, number: DeviceNumber) -> Option<u64> {
+    platform::Host::system().scsi_disk_bytes(kind, number)
+}
+
 /// What lies on a device.
 ///
 /// # Errors

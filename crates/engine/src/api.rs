@@ -311,6 +311,8 @@ pub struct Caps {
     /// Works on names: one I/O for each file, which is not opened for it (`filestat`). Lets go of what an I/O left
     /// behind at [`SyncOp::release`], which comes before the next.
     pub names: Option<Names>,
+    /// It works on devices alone (`sg`).
+    pub devices: bool,
     /// There is nothing that it could read or trim (`ftruncate`).
     pub only_writes: bool,
     /// It has no files and no requests: it works in steps ([`Task`]).
@@ -333,6 +335,7 @@ impl Caps {
         moves_data: true,
         writes_to_read: false,
         names: None,
+        devices: false,
         only_writes: false,
         task: false,
         virtual_time: false,

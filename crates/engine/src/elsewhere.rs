@@ -67,6 +67,15 @@ pub(crate) const E4DEFRAG: EngineSpec = EngineSpec {
     make: |_: &EngineConfig| -> Result<Instance, EngineError> { Err(EngineError::Unsupported(EXT4.into())) },
 };
 
+/// `sg`.
+pub(crate) const SG: EngineSpec = EngineSpec {
+    name: "sg",
+    caps: Caps { devices: true, ..Caps::SYNCHRONOUS },
+    doc: "SCSI commands by SG_IO, one at a time, to /dev/sgN or the block device of a SCSI disk",
+    availability: || Availability::Missing(synchronous("sg")),
+    make: |_: &EngineConfig| -> Result<Instance, EngineError> { Err(EngineError::Unsupported(synchronous("sg"))) },
+};
+
 const EXT4: &str = "e4defrag moves extents of ext4, which is a file system of Linux";
 
 const FALLOCATE: &str = "falloc is made of Linux's fallocate, and this system has nothing like its holes and promises";

@@ -32,6 +32,10 @@ mod psync;
 mod pvsync;
 mod random;
 pub mod registry;
+#[cfg(target_os = "linux")]
+mod scsi;
+#[cfg(target_os = "linux")]
+mod sg;
 mod sim;
 #[cfg(target_os = "linux")]
 mod splice;

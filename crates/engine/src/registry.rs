@@ -2,7 +2,7 @@
 
 use crate::api::EngineSpec;
 #[cfg(not(target_os = "linux"))]
-use crate::elsewhere::{E4DEFRAG, FALLOC, IO_URING, LIBAIO, PVSYNC, PVSYNC2, SPLICE};
+use crate::elsewhere::{E4DEFRAG, FALLOC, IO_URING, LIBAIO, PVSYNC, PVSYNC2, SG, SPLICE};
 use crate::names::{DIRCREATE, DIRDELETE, DIRSTAT, FILECREATE, FILEDELETE, FILESTAT};
 use crate::{cpuio, exec, ftruncate, mmap, nbd, null, page_fault, posixaio, psync, sim, sync, vsync};
 #[cfg(target_os = "linux")]
@@ -11,6 +11,7 @@ use crate::{
     falloc::SPEC as FALLOC,
     libaio::SPEC as LIBAIO,
     pvsync::{PVSYNC, PVSYNC2},
+    sg::SPEC as SG,
     splice::SPEC as SPLICE,
     uring::SPEC as IO_URING,
 };
@@ -38,6 +39,7 @@ static ENGINES: &[EngineSpec] = &[
     psync::SPEC,
     PVSYNC,
     PVSYNC2,
+    SG,
     sim::SPEC,
     SPLICE,
     sync::SPEC,

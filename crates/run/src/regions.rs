@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use iostrata_device::scsi_disk_bytes;
 use iostrata_engine::{EngineConfig, EngineSpec, Instance};
 use iostrata_os::file::{Facts, Kind, facts_at};
 use iostrata_spec::{Fallocate, Job, Size, ZoneMode};
@@ -58,6 +59,7 @@ impl MadeFiles {
         let made_bytes = self.0.get(path).copied();
         match facts_at(path) {
             Ok(facts) if engine.caps.names.is_some() => name_taken(job, engine, path, &facts),
+            Ok(facts) if engine.caps.devices => device(job, engine, path, &facts),
             Ok(facts) if facts.kind == Kind::Directory => Err(RunError::job_errno(
                 job,
                 libc::EISDIR,
@@ -68,7 +70,7 @@ impl MadeFiles {
                 bytes: facts.size_bytes.max(made_bytes.unwrap_or(0)),
                 there_bytes: facts.size_bytes,
             }),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !engine.caps.devices => {
                 let kind = made_bytes.map(|_| Kind::Regular);
                 Ok(Present { kind, bytes: made_bytes.unwrap_or(0), there_bytes: 0 })
             }
@@ -142,6 +144,20 @@ fn remote_bytes(job: &Job, engine: &EngineSpec) -> Result<u64, RunError> {
         Instance::Sync(_) | Instance::Task(_) => Ok(0),
     });
     asked.map_err(|error| RunError::job_errno(job, error.errno(), format!("ioengine={}: {error}", engine.name)))
+}
+
+/// The disk that the engine sends its commands to; `/dev/sg0` is as long as the disk that it is another way to.
+fn device(job: &Job, engine: &EngineSpec, path: &Path, facts: &Facts) -> Result<Present, RunError> {
+    let Some(bytes) = scsi_disk_bytes(facts.kind, facts.device) else {
+        let text = format!(
+            "{} is no SCSI disk: ioengine={} takes /dev/sgN or the block device of a whole disk, because its commands \
+             count from where the disk begins",
+            path.display(),
+            engine.name
+        );
+        return Err(RunError::job_errno(job, libc::ENOTBLK, text));
+    };
+    Ok(Present { kind: Some(facts.kind), bytes, there_bytes: bytes })
 }
 
 /// A name has one I/O, however long its file is.
@@ -224,7 +240,9 @@ fn region(wanted: &Wanted<'_>, path: PathBuf, present: Present, file_size: Optio
     let &Wanted { job, count, zone_bytes, .. } = wanted;
     let zoned = job.shape.zone_mode == ZoneMode::Zoned;
     // A device cannot grow, nor can what stands for one, and a file that nobody sized is taken as it is.
-    let fixed = present.kind == Some(Kind::Block) || zoned && present.bytes > 0;
+    let fixed = present.kind == Some(Kind::Block)
+        || present.kind == Some(Kind::Char) && present.bytes > 0
+        || zoned && present.bytes > 0;
     let fixed_bytes = fixed.then_some(present.bytes);
     let file_size = file_size.map(|bytes| match job.size {
         Some(Size::Percent(percent)) => share(bytes, percent),

@@ -112,7 +112,7 @@ pub const ENGINES: &[EngineName] = &[
         "map the image with rbd map and use ioengine=io_uring on /dev/rbdN",
     ),
     absent("rdma", "remote memory", "needs librdmacm and an RDMA device", "use ib_write_bw of the perftest package"),
-    absent("sg", "SCSI generic", LATER, "use ioengine=psync with direct=1 on the block device of the disk"),
+    engine("sg", "SCSI generic"),
     engine("sim", "a seeded model of a device, in virtual time"),
     absent("solarisaio", "Solaris's AIO", "is an interface of Solaris", "use ioengine=io_uring, or ioengine=posixaio"),
     engine("splice", "splice through a pipe"),

@@ -75,6 +75,23 @@ impl Host {
         if disks.is_empty() { Behind::Unknown(name) } else { Behind::Disks(disks) }
     }
 
+    /// Bytes of the whole SCSI disk of this number, or behind this character device.
+    pub(crate) fn scsi_disk_bytes(&self, kind: Kind, number: DeviceNumber) -> Option<u64> {
+        let tree = self.tree().ok()?;
+        let disk = match kind {
+            Kind::Block => number,
+            Kind::Char => match self.behind(&tree, number) {
+                Behind::Disks(disks) if disks.len() == 1 => disks[0],
+                _ => return None,
+            },
+            _ => return None,
+        };
+        // A partition has no such folder, and what a mapper makes neither.
+        let disk = tree.get(disk)?;
+        let folder = self.root.join("sys/class/block").join(&disk.name);
+        folder.join("device/scsi_level").exists().then_some(disk.size_bytes)
+    }
+
     /// The node of a device as the kernel names it.
     pub(crate) fn node(&self, device: &Device) -> PathBuf {
         self.root.join("dev").join(device.name.replace('!', "/"))

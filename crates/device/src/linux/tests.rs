@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use iostrata_os::file::DeviceNumber;
+use iostrata_os::file::{DeviceNumber, Kind};
 use rustix::io::Errno;
 
 use super::sysfs::Host;
@@ -281,4 +281,31 @@ fn a_disk_is_described_as_sysfs_tells() {
     assert_eq!(get("7:2").backing_file.as_deref(), Some("/images/a b".as_ref()));
     assert_eq!(tree.partitions(number("8:0").unwrap()).count(), 3);
     assert!(tree.disks().all(|disk| disk.partition.is_none()) && tree.disks().count() == 22);
+}
+
+#[test]
+fn commands_are_sent_to_whole_scsi_disks_alone() {
+    let m = machine();
+    for name in ["sda", "sdb"] {
+        m.file(&format!("sys/devices/{name}/device/scsi_level"), "7\n");
+    }
+    let host = Host::at(m.dir.path());
+    let bytes = |kind, place| host.scsi_disk_bytes(kind, number(place).unwrap());
+    let whole = Some(2048 * 512);
+    for (kind, place, expected) in [
+        (Kind::Block, "8:0", whole),
+        (Kind::Char, "21:0", whole),
+        (Kind::Char, "247:1", whole),
+        // A partition, what a mapper makes, a loop device on such a disk, other disks, a changer, a file.
+        (Kind::Block, "8:1", None),
+        (Kind::Block, "253:0", None),
+        (Kind::Block, "7:1", None),
+        (Kind::Block, "259:0", None),
+        (Kind::Block, "8:32", None),
+        (Kind::Char, "21:2", None),
+        (Kind::Char, "1:1", None),
+        (Kind::Regular, "8:0", None),
+    ] {
+        assert_eq!(bytes(kind, place), expected, "{kind:?} {place}");
+    }
 }

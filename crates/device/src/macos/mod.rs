@@ -29,6 +29,11 @@ impl Host {
         diskutil::tree(&told.stdout, |name| facts_at(&Path::new("/dev").join(name)).ok().map(|facts| facts.device))
     }
 
+    /// There is no way to send commands to disks.
+    pub(crate) fn scsi_disk_bytes(&self, _: Kind, _: DeviceNumber) -> Option<u64> {
+        None
+    }
+
     /// `/dev/rdiskN` is the raw face of `/dev/diskN`; null, zero and the random sources lose nothing.
     pub(crate) fn behind(&self, tree: &Tree, number: DeviceNumber) -> Behind {
         let same = |path: &Path| facts_at(path).is_ok_and(|f| f.kind == Kind::Char && f.device == number);

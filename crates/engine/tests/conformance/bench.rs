@@ -53,7 +53,7 @@ pub(crate) fn engines() -> impl Iterator<Item = &'static EngineSpec> {
 
 /// The engines that move data from and to files, in the manners that they have.
 pub(crate) fn on_files() -> Vec<(&'static EngineSpec, EngineOptions, &'static str)> {
-    let movers = engines().filter(|engine| !engine.caps.diskless && engine.caps.moves_data);
+    let movers = engines().filter(|engine| engine.caps.opens_files() && engine.caps.moves_data && !engine.caps.devices);
     let plain = movers.map(|engine| (engine, EngineOptions::default(), ""));
     let mut all: Vec<_> = plain.collect();
     if let Some(&(uring, ..)) = all.iter().find(|(engine, ..)| engine.name == "io_uring") {

@@ -62,6 +62,41 @@ impl Default for ExecOptions {
     }
 }
 
+/// sg `sg_write_mode`: the command that a write is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScsiWrite {
+    /// `WRITE`.
+    #[default]
+    Write,
+    /// `WRITE AND VERIFY`.
+    WriteAndVerify,
+    /// `WRITE SAME` with the first block of the data.
+    Same,
+    /// `WRITE SAME` without data: zeroes.
+    SameNoData,
+    /// `VERIFY`: the disk looks at its medium.
+    VerifyMedium,
+    /// `VERIFY` of the medium against the data.
+    VerifyData,
+    /// `VERIFY` of each block of the medium against the first one of the data.
+    VerifyBlock,
+    /// `WRITE STREAM`.
+    Stream,
+}
+
+/// The options of sg.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScsiOptions {
+    /// `readfua`: reads go past the disk's cache.
+    pub read_fua: bool,
+    /// `writefua`: writes go past the disk's cache.
+    pub write_fua: bool,
+    /// `sg_write_mode`.
+    pub write: ScsiWrite,
+    /// `stream_id`.
+    pub stream: u16,
+}
+
 /// Options that engines own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineOptions {
@@ -89,6 +124,8 @@ pub struct EngineOptions {
     pub cpu: CpuLoad,
     /// exec.
     pub exec: ExecOptions,
+    /// sg.
+    pub scsi: ScsiOptions,
     /// e4defrag `donorname`.
     pub donor: Option<String>,
     /// e4defrag `inplace`: the donor gets its blocks for each I/O, not before the first.
@@ -126,6 +163,7 @@ impl Default for EngineOptions {
             look_up: LookUp::Stat,
             cpu: CpuLoad::default(),
             exec: ExecOptions::default(),
+            scsi: ScsiOptions::default(),
             donor: None,
             in_place: false,
             atomic: false,

@@ -1,7 +1,7 @@
 //! Options of engines that come later: known, and refused with what they would do.
 
 use super::{MAX32, merged};
-use crate::job::{CpuMode, LookUp};
+use crate::job::{CpuMode, LookUp, ScsiWrite};
 use crate::table::{Category, OptionSpec, Status};
 use crate::value::{Choice, Kind, TimeUnit, Value};
 
@@ -19,7 +19,7 @@ const CEPH: Engines = &["rbd", "rados"];
 const SOCKET: Engines = &["net", "netsplice"];
 const GLUSTER: Engines = &["gfapi", "gfapi_async"];
 const CMD: Engines = &["io_uring_cmd"];
-const SCSI: Engines = &["sg", "io_uring_cmd"];
+const SCSI: Engines = &["sg"];
 const PROTOCOLS: &[Choice] = words!["tcp": "TCP", "tcpv6": "TCP over IPv6", "udp": "UDP", "udpv6": "UDP over IPv6",
     "unix": "a Unix socket", "vsock": "a VM socket"];
 
@@ -81,15 +81,24 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     row(CMD, "verify_mode", Kind::Choice(words!["read": "read", "compare": "compare"]), "command sent for a check")
         .default("read"),
     row(CMD, "verify_bytchk", COUNT, "how SCSI verify compares"),
-    row(SCSI, "readfua", Kind::Bool, "reads bypass the device's cache").default("0").harmless(&["0"]),
-    row(SCSI, "writefua", Kind::Bool, "writes bypass the device's cache").default("0").harmless(&["0"]),
+    row(CMD, "readfua", Kind::Bool, "reads bypass the device's cache").default("0").harmless(&["0"]),
+    row(CMD, "writefua", Kind::Bool, "writes bypass the device's cache").default("0").harmless(&["0"]),
+    row(SCSI, "readfua", Kind::Bool, "reads bypass the device's cache")
+        .default("0")
+        .linux_only()
+        .access(flag!(job.engine_options.scsi.read_fua)),
+    row(SCSI, "writefua", Kind::Bool, "writes bypass the device's cache")
+        .default("0")
+        .linux_only()
+        .access(flag!(job.engine_options.scsi.write_fua)),
     row(CMD, "fixedbufs", Kind::Flag, "register buffers with the kernel").harmless(&["0"]),
     row(CMD, "registerfiles", Kind::Flag, "register files with the kernel").harmless(&["0"]),
     row(&["io_uring_cmd", "xnvme"], "sqthread_poll", Kind::Flag, "a kernel thread submits").harmless(&["0"]),
     row(CMD, "sqthread_poll_cpu", COUNT, "CPU of that thread"),
     row(CMD, "nonvectored", Kind::Int { min: -1, max: 1 }, "commands without vectors"),
     row(CMD, "force_async", COUNT, "every Nth command through a kernel worker").harmless(&["0"]),
-    row(&["sg", "io_uring_cmd", "xnvme", "libblkio"], "hipri", Kind::Flag, "poll for completions").harmless(&["0"]),
+    row(SCSI, "hipri", Kind::Flag, "poll for completions").linux_only().access(flag!(job.engine_options.polled)),
+    row(&["io_uring_cmd", "xnvme", "libblkio"], "hipri", Kind::Flag, "poll for completions").harmless(&["0"]),
     row(&["pvsync2"], "hipri", Kind::Flag, "poll for completions")
         .default("0")
         .linux_only()
@@ -174,8 +183,17 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "stream": "write to a stream"]),
         "command sent for a write",
     )
-    .default("write"),
-    row(&["sg"], "stream_id", COUNT, "stream to write to").default("0"),
+    .default("write")
+    .linux_only()
+    .access(choice!(job.engine_options.scsi.write, "write" => ScsiWrite::Write,
+        "verify" => ScsiWrite::WriteAndVerify, "write_and_verify" => ScsiWrite::WriteAndVerify,
+        "same" => ScsiWrite::Same, "write_same" => ScsiWrite::Same, "write_same_ndob" => ScsiWrite::SameNoData,
+        "verify_bytchk_00" => ScsiWrite::VerifyMedium, "verify_bytchk_01" => ScsiWrite::VerifyData,
+        "verify_bytchk_11" => ScsiWrite::VerifyBlock, "stream" => ScsiWrite::Stream)),
+    row(&["sg"], "stream_id", Kind::Int { min: 0, max: 0xffff }, "stream to write to")
+        .default("0")
+        .linux_only()
+        .access(int!(job.engine_options.scsi.stream)),
     row(&["e4defrag"], "donorname", Kind::Text, "file whose blocks are taken")
         .linux_only()
         .access(plain!(some Text, job.engine_options.donor)),

@@ -335,6 +335,12 @@ const CASES: &[(&str, &[&str], Check)] = &[
     }),
     ("grace_time", &["--ioengine=exec", "--grace_time=2"], |j| j.engine_options.exec.grace_ns == 2_000_000_000),
     ("std_redirect", &["--ioengine=exec", "--std_redirect=0"], |j| !j.engine_options.exec.redirect),
+    ("readfua", &["--ioengine=sg", "--readfua=1"], |j| j.engine_options.scsi.read_fua),
+    ("writefua", &["--ioengine=sg", "--writefua=1"], |j| j.engine_options.scsi.write_fua),
+    ("sg_write_mode", &["--ioengine=sg", "--sg_write_mode=write_same"], |j| {
+        j.engine_options.scsi.write == ScsiWrite::Same
+    }),
+    ("stream_id", &["--ioengine=sg", "--stream_id=3"], |j| j.engine_options.scsi.stream == 3),
     ("donorname", &["--ioengine=e4defrag", "--donorname=d"], |j| j.engine_options.donor.as_deref() == Some("d")),
     ("inplace", &["--ioengine=e4defrag", "--inplace=1"], |j| j.engine_options.in_place),
     ("uncached", &["--ioengine=pvsync2", "--uncached=1"], |j| j.engine_options.uncached),
