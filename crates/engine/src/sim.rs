@@ -120,13 +120,17 @@ impl Engine for Sim {
     }
 
     fn submit(&mut self, ios: &[Io], _: &mut Completions) -> Result<usize, EngineError> {
-        let now_ns = self.world.now_ns(self.worker);
+        let mut now_ns = self.world.now_ns(self.worker);
         let taken = &ios[..ios.len().min(self.depth - self.in_flight.len())];
         for io in taken {
             if let Some(slots) = &self.slots {
                 slots.lend(io.slot);
             }
             self.in_flight.push(Reverse(self.device.serve(io, now_ns)));
+            now_ns = now_ns.saturating_add(self.device.law.submit_ns);
+        }
+        if self.device.law.submit_ns > 0 {
+            self.world.wait_until(self.worker, now_ns);
         }
         Ok(taken.len())
     }

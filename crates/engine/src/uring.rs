@@ -318,8 +318,8 @@ impl Uring {
         }
         let attached = Attached {
             ring,
+            entries: Entries::new(options, files.clone(), registered_files, transfer, slots.slots()),
             flight: Flight::new(slots),
-            entries: Entries::new(options, files.clone(), registered_files, transfer),
             poll_refused: false,
             cancel_any_refused: false,
         };

@@ -21,6 +21,12 @@ pub fn current_tid() -> u32 {
     system::current_tid()
 }
 
+/// Has the kernel wake the calling thread from its sleeps when they are over, and not up to 50 µs later to spare the
+/// processor some wake-ups. Best effort; macOS has no such choice.
+pub fn wake_precisely_current() {
+    system::wake_precisely_current();
+}
+
 /// Lets the calling thread run on these CPUs only.
 ///
 /// # Errors

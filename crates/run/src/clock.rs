@@ -1,5 +1,6 @@
 //! The two clocks a worker can live by.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use iostrata_engine::virtual_time::World;
@@ -14,18 +15,25 @@ pub(crate) trait Clock {
 }
 
 /// Real time, on the scale of `CLOCK_MONOTONIC`.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct RealClock {
     fast: FastClock,
+    /// How much late the kernel wakes this thread, as seen so far.
+    late_ns: Cell<u64>,
 }
 
-/// A sleep ends this much early and the rest is spun away: a kernel timer wakes tens of microseconds late.
-const SPIN_NS: u64 = 30_000;
+/// A kernel timer wakes late: by some microseconds, by tens of them in a virtual machine. A sleep ends that much early
+/// and the rest is spun away. How much that is, is learned: from this value on, by steps up when a sleep was longer
+/// than expected and half as large steps down when it was not, which leads to what two of three sleeps keep.
+const LATE_NS: u64 = 30_000;
+const STEP_NS: u64 = 250;
+/// Less is not worth a sleep, more would be mistrust of a busy machine.
+const LATE_RANGE_NS: std::ops::RangeInclusive<u64> = 2_000..=60_000;
 
 impl RealClock {
     /// Picks the time source of this machine.
     pub(crate) fn detect() -> Self {
-        RealClock { fast: FastClock::detect() }
+        RealClock { fast: FastClock::detect(), late_ns: Cell::new(LATE_NS) }
     }
 
     /// The source that was picked.
@@ -41,11 +49,16 @@ impl Clock for RealClock {
     }
 
     fn sleep_until(&self, at_ns: u64) {
-        if self.now_ns() + SPIN_NS < at_ns {
-            let slept = sleep_until_ns(at_ns - SPIN_NS);
+        let late_ns = self.late_ns.get();
+        let wake_ns = at_ns.saturating_sub(late_ns);
+        if self.now_ns() < wake_ns {
+            let slept = sleep_until_ns(wake_ns);
             if slept == iostrata_os::clock::Slept::Interrupted {
                 return;
             }
+            let longer = self.now_ns() > at_ns;
+            let learned_ns = if longer { late_ns + 2 * STEP_NS } else { late_ns - STEP_NS };
+            self.late_ns.set(learned_ns.clamp(*LATE_RANGE_NS.start(), *LATE_RANGE_NS.end()));
         }
         while self.now_ns() < at_ns {
             std::hint::spin_loop();

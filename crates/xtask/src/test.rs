@@ -40,7 +40,7 @@ const STAGES: &[Stage] = &[
     Stage {
         name: "callgrind",
         about: "instructions per I/O of the release build",
-        run: |session| bench::callgrind::stage(session.workspace),
+        run: |session| bench::gate::stage(session.workspace),
     },
 ];
 

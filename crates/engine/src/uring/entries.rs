@@ -53,12 +53,26 @@ pub(super) struct Entries {
     pub(super) registered_files: bool,
     pub(super) transfer: Transfer,
     /// What all reads have in common, and all writes.
-    read: Sqe,
-    write: Sqe,
+    read: Common,
+    write: Common,
+    /// One entry per slot: what a slot's requests have in common stays in it.
+    slots: Box<[Sqe]>,
+    /// The entry of a request that is neither a read nor a write.
+    other: Sqe,
+    /// Flags of requests, and of those that go to a kernel worker.
+    plain_flags: u8,
+    forced_flags: u8,
     /// Every so many-th request goes to a kernel worker; 0 for none.
     force_async: u32,
     /// Requests since the last of those.
     since_forced: u32,
+}
+
+/// What all requests of a kind have in common.
+#[derive(Clone, Copy)]
+struct Common {
+    opcode: u8,
+    transfer_flags: u32,
 }
 
 /// How reads and writes name their memory.
@@ -77,6 +91,7 @@ impl Entries {
         files: FileTable,
         registered_files: bool,
         transfer: Transfer,
+        slots: u32,
     ) -> Entries {
         let flags = TransferFlags::of(options);
         let (fd, nowhere) = (types::Fd(-1), std::ptr::null_mut());
@@ -90,10 +105,21 @@ impl Entries {
                 opcode::Writev::new(fd, std::ptr::null(), 1).build(),
             ),
         };
-        let common = |entry: squeue::Entry, transfer_flags| Sqe { transfer_flags, ..Sqe::of(&entry) };
+        let common = |entry: &squeue::Entry, transfer_flags| Common { opcode: Sqe::of(entry).opcode, transfer_flags };
+        let (common_read, common_write) = (common(&read, flags.each(false)), common(&write, flags.each(true)));
+        let template = Sqe::of(&read);
+        let file_flags = if registered_files { squeue::Flags::FIXED_FILE } else { squeue::Flags::empty() };
+        let of_slot = |slot: u32| {
+            let buffer = if let Transfer::Fixed { slots_per_buffer } = transfer { slot / slots_per_buffer } else { 0 };
+            Sqe { user_data: u64::from(slot), buffer_index: buffer as u16, ..template }
+        };
         Entries {
-            read: common(read.flags(file_flags(registered_files)), flags.each(false)),
-            write: common(write.flags(file_flags(registered_files)), flags.each(true)),
+            read: common_read,
+            write: common_write,
+            slots: (0..slots).map(of_slot).collect(),
+            other: template,
+            plain_flags: file_flags.bits(),
+            forced_flags: (file_flags | squeue::Flags::ASYNC).bits(),
             files,
             registered_files,
             transfer,
@@ -104,41 +130,39 @@ impl Entries {
 
     /// The entry for a request whose bytes are at `address`.
     #[inline(always)]
-    pub(super) fn entry(&mut self, io: &Io, address: *mut u8) -> Sqe {
+    pub(super) fn entry(&mut self, io: &Io, address: *mut u8) -> &Sqe {
         let fd = if self.registered_files { io.file as i32 } else { descriptor(&self.files, io.file) };
-        let mut sqe = match io.op {
-            Op::Read => Sqe { fd, ..self.read },
-            Op::Write => Sqe { fd, ..self.write },
-            Op::Sync | Op::Trim | Op::DataSync => self.sync(io.op, fd),
+        let common = match io.op {
+            Op::Read => self.read,
+            Op::Write => self.write,
+            Op::Sync | Op::Trim | Op::DataSync => return self.sync(io, fd),
         };
-        if matches!(io.op, Op::Read | Op::Write) {
-            (sqe.offset, sqe.address, sqe.len) = (io.offset, address as u64, io.len);
-            sqe.priority = io.priority;
-            match &self.transfer {
-                Transfer::Plain => {}
-                // Most often one buffer holds all slots.
-                Transfer::Fixed { slots_per_buffer } if io.slot < *slots_per_buffer => {}
-                Transfer::Fixed { slots_per_buffer } => sqe.buffer_index = (io.slot / slots_per_buffer) as u16,
-                Transfer::Vectored(vectors) => {
-                    let vector = vectors[io.slot as usize].get();
-                    // SAFETY: the slot is not in flight, so the kernel does not look at its vector.
-                    unsafe { vector.write(libc::iovec { iov_base: address.cast(), iov_len: io.len as usize }) };
-                    (sqe.address, sqe.len) = (vector as u64, 1);
-                }
-            }
+        let forced = self.force_async > 0 && self.is_forced_async();
+        let sqe = &mut self.slots[io.slot as usize];
+        (sqe.opcode, sqe.transfer_flags) = (common.opcode, common.transfer_flags);
+        (sqe.fd, sqe.priority, sqe.offset) = (fd, io.priority, io.offset);
+        (sqe.address, sqe.len) = (address as u64, io.len);
+        if let Transfer::Vectored(vectors) = &self.transfer {
+            let vector = vectors[io.slot as usize].get();
+            // SAFETY: the slot is not in flight, so the kernel does not look at its vector.
+            unsafe { vector.write(libc::iovec { iov_base: address.cast(), iov_len: io.len as usize }) };
+            (sqe.address, sqe.len) = (vector as u64, 1);
         }
-        if self.force_async > 0 && self.is_forced_async() {
-            sqe.flags |= squeue::Flags::ASYNC.bits();
-        }
-        sqe.user_data = u64::from(io.slot);
+        sqe.flags = if forced { self.forced_flags } else { self.plain_flags };
         sqe
     }
 
     #[cold]
-    fn sync(&self, op: Op, fd: i32) -> Sqe {
+    fn sync(&mut self, io: &Io, fd: i32) -> &Sqe {
         let entry = opcode::Fsync::new(types::Fd(fd));
-        let entry = if op == Op::DataSync { entry.flags(types::FsyncFlags::DATASYNC) } else { entry };
-        Sqe::of(&entry.build().flags(file_flags(self.registered_files)))
+        let entry = if io.op == Op::DataSync { entry.flags(types::FsyncFlags::DATASYNC) } else { entry };
+        let forced = self.force_async > 0 && self.is_forced_async();
+        self.other = Sqe {
+            flags: if forced { self.forced_flags } else { self.plain_flags },
+            user_data: u64::from(io.slot),
+            ..Sqe::of(&entry.build())
+        };
+        &self.other
     }
 
     /// `force_async`: whether it is the turn of a kernel worker.
@@ -150,8 +174,4 @@ impl Entries {
         }
         due
     }
-}
-
-fn file_flags(registered: bool) -> squeue::Flags {
-    if registered { squeue::Flags::FIXED_FILE } else { squeue::Flags::empty() }
 }

@@ -11,6 +11,11 @@ pub(super) fn current_tid() -> u32 {
     gettid().as_raw_nonzero().get() as u32
 }
 
+pub(super) fn wake_precisely_current() {
+    // SAFETY: the call takes a number: the slack of the thread's timers, nanoseconds.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+}
+
 pub(super) fn pin_current(cpus: &[u32]) -> io::Result<()> {
     let mut set = CpuSet::new();
     for &cpu in cpus {

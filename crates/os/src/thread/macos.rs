@@ -13,6 +13,8 @@ pub(super) fn current_tid() -> u32 {
     id as u32
 }
 
+pub(super) fn wake_precisely_current() {}
+
 pub(super) fn pin_current(_cpus: &[u32]) -> io::Result<()> {
     Err(unsupported("macOS does not let a program choose the CPUs its threads run on"))
 }

@@ -189,6 +189,11 @@ impl Offsets {
         matches!(self.kind, Kind::Shaped(_))
     }
 
+    /// Whether the next block is the same whatever direction asks for it: then blocks may be planned ahead of that.
+    pub fn shares_order(&self) -> bool {
+        matches!(&self.kind, Kind::Permuted(blocks) if !blocks.paired)
+    }
+
     /// [`Offsets::next`] where `room` bytes may still be moved: a length that is drawn keeps to it.
     #[inline]
     pub fn next_within(&mut self, direction: Direction, room: u64) -> Option<Block> {

@@ -14,6 +14,9 @@ use crate::live::{Live, LiveDirection};
 /// Completions that are accounted for together at most.
 pub(super) const ROW: usize = 64;
 
+/// Fewer are counted one by one: finding the end of a row costs more than it saves.
+const FEW: usize = 4;
+
 /// Submission, completion and total latency of a request.
 pub(super) type Latencies = [u64; 3];
 
@@ -39,9 +42,14 @@ pub(super) struct Counting<'a> {
 impl Counting<'_> {
     /// Counts a request that was done. The caller holds the live counters' write lock, here and below.
     #[inline(always)]
-    pub(super) fn one(&self, bytes: u32, [slat_ns, clat_ns, lat_ns]: Latencies) {
+    pub(super) fn one(&self, bytes: u32, latencies: Latencies) {
         self.counters.bytes.add(u64::from(bytes));
         self.counters.ios.add(1);
+        self.latencies(latencies);
+    }
+
+    #[inline(always)]
+    fn latencies(&self, [slat_ns, clat_ns, lat_ns]: Latencies) {
         if self.clat {
             self.counters.clat.record(clat_ns);
             self.live.buckets.record(clat_ns);
@@ -59,6 +67,9 @@ impl Counting<'_> {
     fn row(&self, bytes: u64, row: &[Latencies]) {
         self.counters.bytes.add(bytes);
         self.counters.ios.add(row.len() as u64);
+        if row.len() < FEW {
+            return row.iter().for_each(|&latencies| self.latencies(latencies));
+        }
         if self.clat {
             self.counters.clat.record_all(row.iter().map(|latencies| latencies[1]));
             row.iter().for_each(|latencies| self.live.buckets.record(latencies[1]));

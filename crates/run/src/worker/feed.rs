@@ -100,6 +100,8 @@ pub(super) struct Feed {
     planned_in_pass: bool,
     /// One file, and blocks whose lengths are known before.
     plans_ahead: bool,
+    /// One file, and blocks that are the same for all directions.
+    shares_ahead: bool,
     /// With `zonemode=zbd`: where requests go.
     zones: Option<Box<Zoning>>,
     /// A request that its zone could not take yet.
@@ -172,6 +174,7 @@ impl Feed {
         });
         Feed {
             plans_ahead: matches!(&files[..], [file] if !file.drawn_lengths()),
+            shares_ahead: !paired && matches!(&files[..], [file] if file.shares_order()),
             live_files: Round::of(open.clone()),
             open,
             files,
@@ -287,6 +290,10 @@ impl Feed {
         }
         match self.single {
             Some(direction) if self.plans_ahead => self.next_ahead(direction),
+            None if self.shares_ahead => {
+                let direction = wanted.unwrap_or_else(|| self.mix.next());
+                self.next_ahead(direction)
+            }
             _ => self.next_any(wanted),
         }
     }

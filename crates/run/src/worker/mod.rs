@@ -37,7 +37,7 @@ use iostrata_engine::{EngineError, Granted, Instance, SlotArena};
 use iostrata_os::clock::clock_ms;
 use iostrata_os::file::facts_at;
 use iostrata_os::signals;
-use iostrata_os::thread::{Waker, current_tid, thread_usage};
+use iostrata_os::thread::{Waker, current_tid, thread_usage, wake_precisely_current};
 use iostrata_spec::{Job, Seed, ZoneMode};
 
 use self::async_loop::AsyncLoop;
@@ -129,6 +129,7 @@ pub(crate) fn spawn(birth: Birth) -> std::io::Result<()> {
 /// The whole life of the thread; a panic becomes the job's error.
 fn live_and_end(birth: Birth) {
     signals::block_in_this_thread();
+    wake_precisely_current();
     let live = Arc::clone(&birth.live);
     live.tid.store(current_tid(), Relaxed);
     *live.waker.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(Waker::current());

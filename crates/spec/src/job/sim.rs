@@ -18,6 +18,8 @@ pub struct SimLaw {
     pub stall_ns: u64,
     /// One I/O in this many fails with `EIO` (0 = never).
     pub error_every: u64,
+    /// A submit call takes this long for each of its requests, nanoseconds.
+    pub submit_ns: u64,
     /// The zones that it has.
     pub zones: SimZones,
 }
@@ -47,6 +49,7 @@ impl Default for SimLaw {
             stall_every: 0,
             stall_ns: 0,
             error_every: 0,
+            submit_ns: 0,
             zones: SimZones::default(),
         }
     }

@@ -56,6 +56,14 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     row("sim_stall", Kind::Time(TimeUnit::Microseconds), "length of a stall", "With `sim_stall_every`.")
         .default("0s")
         .access(plain!(Nanos, job.engine_options.sim.stall_ns)),
+    row(
+        "sim_submit",
+        Kind::Time(TimeUnit::Microseconds),
+        "time of a submit call for each of its requests",
+        "Above some microseconds the device blocks those who submit, as do engines that carry out an I/O in the call.",
+    )
+    .default("0s")
+    .access(plain!(Nanos, job.engine_options.sim.submit_ns)),
     row("sim_error_every", COUNT, "one I/O in so many fails", "With EIO; 0 is never.")
         .default("0")
         .access(plain!(Bytes, job.engine_options.sim.error_every)),

@@ -349,6 +349,7 @@ const CASES: &[(&str, &[&str], Check)] = &[
     ("sim_sigma", &["--ioengine=sim", "--sim_sigma=0.25"], |j| j.engine_options.sim.sigma_milli == 250),
     ("sim_channels", &["--ioengine=sim", "--sim_channels=2"], |j| j.engine_options.sim.channels == 2),
     ("sim_stall_every", &["--ioengine=sim", "--sim_stall_every=9"], |j| j.engine_options.sim.stall_every == 9),
+    ("sim_submit", &["--ioengine=sim", "--sim_submit=30us"], |j| j.engine_options.sim.submit_ns == 30_000),
     ("sim_stall", &["--ioengine=sim", "--sim_stall=1s"], |j| j.engine_options.sim.stall_ns == 1_000_000_000),
     ("sim_zone_size", &["--ioengine=sim", "--sim_zone_size=1m"], |j| j.engine_options.sim.zones.size_bytes == 1 << 20),
     ("sim_zone_capacity", &["--ioengine=sim", "--sim_zone_capacity=1k"], |j| {

@@ -6,17 +6,11 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 
 use super::cpu::to_the_end;
-use super::{Case, NULL_RANDREAD, Tool};
-use crate::build;
-use crate::ledger::Ledger;
+use super::{Case, Tool};
 use crate::process;
-use crate::workspace::Workspace;
 
 const LONG_IOS: u64 = 60_000;
 const SHORT_IOS: u64 = 10_000;
-
-/// With full statistics one I/O of the `null` engine at depth 32 may take so many user instructions.
-const LIMIT: f64 = 800.0;
 
 /// Which threads count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,18 +19,6 @@ pub(crate) enum Threads {
     All,
     /// Without the first thread of the first process, which in fio calibrates its clock for a time, not for a count.
     AllButTheFirst,
-}
-
-/// The stage of `cargo xtask test`: the gate on the cost of the worker loop.
-pub(crate) fn stage(workspace: &Workspace) -> Result<Ledger> {
-    const NAME: &str = "instructions per I/O";
-    if process::which("valgrind").is_none() {
-        return Ok(Ledger::skip(NAME, "valgrind", "apt-get install valgrind"));
-    }
-    let iostrata = Tool { name: "iostrata", program: build::release(workspace)? };
-    let count = per_io(&iostrata, &NULL_RANDREAD, Threads::All, &workspace.scratch("callgrind")?)?;
-    println!("  {}: {count:.0} user instructions per I/O, at most {LIMIT:.0} allowed", NULL_RANDREAD.name);
-    Ok(Ledger::check(NAME, count <= LIMIT))
 }
 
 /// Instructions of a long run minus those of a short one, divided by the I/Os between.

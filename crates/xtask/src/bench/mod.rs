@@ -5,10 +5,11 @@
 //! and reporting, which are the same in both; what is left, divided by the I/Os between, is the cost of one I/O.
 //! `cargo xtask bench --devices` compares what devices show instead: see [`devices`].
 
-pub(crate) mod callgrind;
+mod callgrind;
 mod cases;
 mod cpu;
 mod devices;
+pub(crate) mod gate;
 mod hour;
 mod page;
 mod scale;
@@ -18,7 +19,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
-pub(crate) use cases::NULL_RANDREAD;
+#[cfg(test)]
+use cases::NULL_RANDREAD;
 use cases::{CASES, Case};
 
 use crate::build;
@@ -57,7 +59,7 @@ struct Options {
     cases: Vec<&'static Case>,
 }
 
-/// `cargo xtask bench [--devices | --scale | --hour] [--rounds N] [--case NAME]…`.
+/// `cargo xtask bench [--devices | --scale | --hour | --baseline] [--rounds N] [--case NAME]…`.
 pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<bool> {
     if let Some((_, others)) = args.split_first().filter(|(first, _)| *first == "--devices") {
         return devices::run(workspace, others);
@@ -67,6 +69,9 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<bool> {
     }
     if args == ["--hour"] {
         return hour::run(workspace);
+    }
+    if args == ["--baseline"] {
+        return gate::write(workspace);
     }
     let options = parse(args)?;
     let need = |name: &str| process::which(name).with_context(|| format!("needs `{name}`: apt-get install {name}"));

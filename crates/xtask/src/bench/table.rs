@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::page::Machine;
-use super::{Measured, Pair, median};
+use super::{Case, Measured, Pair, median};
 
 /// One case as a row of the table.
 pub(crate) fn row(measured: &Measured) -> String {
@@ -13,12 +13,33 @@ pub(crate) fn row(measured: &Measured) -> String {
         (ratios.iter().copied().fold(f64::MAX, f64::min), ratios.iter().copied().fold(0.0, f64::max));
     let (ours, theirs) = measured.instructions;
     format!(
-        "| {} | {:.0} | {:.0} | {:.2} ({lowest:.2} to {highest:.2}) | {ours:.0} | {theirs:.0} |",
+        "| {} | {:.0} | {:.0} | {:.2} ({lowest:.2} to {highest:.2}) | {} | {ours:.0} | {theirs:.0} | {} |",
         measured.case.name,
         column(|pair| pair.iostrata_ns),
         column(|pair| pair.fio_ns),
-        median(ratios),
+        median(ratios.clone()),
+        goals(measured.case),
+        verdict(measured.case, median(ratios), ours),
     )
+}
+
+/// What a case must reach.
+fn goals(case: &Case) -> String {
+    let ratio = (case.goal > 0.0).then(|| format!("≥ {:.2}", case.goal));
+    let instructions = (case.most > 0.0).then(|| format!("≤ {:.0} instructions", case.most));
+    ratio.into_iter().chain(instructions).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether it does, and why not.
+fn verdict(case: &Case, ratio: f64, instructions: f64) -> String {
+    if case.goal == 0.0 && case.most == 0.0 {
+        return String::new();
+    }
+    let cheap = case.most == 0.0 || instructions <= case.most;
+    if ratio >= case.goal && cheap {
+        return "met".to_owned();
+    }
+    if case.why.is_empty() { "missed".to_owned() } else { format!("missed: {}", case.why) }
 }
 
 /// The whole section.
@@ -32,8 +53,8 @@ statistics. \"fio / iostrata\" is the median of {rounds} paired ratios, with the
 are user instructions per I/O as callgrind counts them: a run of 60,000 I/Os minus one of 10,000, divided by 50,000.
 
 {}
-| case | iostrata, ns | fio, ns | fio / iostrata | iostrata, instructions | fio, instructions |
-|---|---:|---:|---:|---:|---:|
+| case | iostrata, ns | fio, ns | fio / iostrata | must reach | iostrata, instructions | fio, instructions | |
+|---|---:|---:|---:|---|---:|---:|---|
 ",
         machine.list()
     );
@@ -64,7 +85,19 @@ mod tests {
     fn the_ratio_is_the_median_of_the_pairs_not_the_ratio_of_the_medians() {
         // Paired ratios are 2, 5 and 1; the medians of the columns are 20 and 40.
         let row = row(&measured(&[(10.0, 20.0), (20.0, 100.0), (40.0, 40.0)]));
-        assert_eq!(row, "| null-randread-32 | 20 | 40 | 2.00 (1.00 to 5.00) | 300 | 3000 |");
+        let goals = "≥ 4.50, ≤ 400 instructions";
+        assert_eq!(
+            row,
+            format!("| null-randread-32 | 20 | 40 | 2.00 (1.00 to 5.00) | {goals} | 300 | 3000 | missed |")
+        );
+    }
+
+    #[test]
+    fn a_goal_is_met_in_all_its_parts_or_missed_with_the_reason() {
+        assert_eq!(verdict(&NULL_RANDREAD, 4.5, 400.0), "met");
+        assert_eq!(verdict(&NULL_RANDREAD, 9.0, 401.0), "missed");
+        assert_eq!(verdict(&Case { why: "w", ..NULL_RANDREAD }, 4.4, 1.0), "missed: w");
+        assert_eq!(verdict(&Case { goal: 0.0, most: 0.0, ..NULL_RANDREAD }, 0.1, 1e6), "");
     }
 
     #[test]

@@ -221,3 +221,49 @@ fn a_pass_that_planned_nothing_is_not_tried_again() {
     assert!(!feed.wrap());
     assert!(!feed.restart());
 }
+
+/// What is planned ahead is what is planned one by one, to the last block and whatever ends the job.
+#[test]
+fn rows_are_the_same_requests() {
+    let random = || Offsets::new(&OffsetSpec { random: true, ..spec(6000) });
+    let kind = Workload { reads: true, writes: false, trims: false, random: true, modifier: None };
+    let reads = || Mix::for_workload(&kind, 100, 1);
+    for (bytes, ios) in [(6000 * BLOCK, u64::MAX), (777 * BLOCK - 1, u64::MAX), (u64::MAX, 200), (u64::MAX, u64::MAX)] {
+        let rules = || FeedLimits { ios, random: true, ..limits(bytes) };
+        let mut apart = feed(vec![random()], reads(), false, rules());
+        let mut rows = feed(vec![random()], reads(), false, rules());
+        assert_eq!(rows.row_direction(), Some(Direction::Read));
+        let mut most = 0;
+        let dry = loop {
+            most = most % 9 + 1;
+            match rows.row(Direction::Read, most) {
+                Ok(blocks) => {
+                    assert!((1..=most).contains(&blocks.len()));
+                    blocks.iter().for_each(|block| {
+                        let next = apart.next(None).unwrap();
+                        assert_eq!((next.offset, next.len), (block.offset, block.len));
+                    });
+                }
+                Err(dry) => break dry,
+            }
+        };
+        assert_eq!(apart.next(None), Err(dry), "{bytes} bytes, {ios} I/Os");
+    }
+}
+
+/// Reads and writes that share an order are planned ahead too: each block once, in the order of the single direction.
+#[test]
+fn a_mix_that_shares_its_blocks_takes_them_in_one_order() {
+    let random = || Offsets::new(&OffsetSpec { random: true, ..spec(5000) });
+    let rules = || FeedLimits { random: true, ..limits(u64::MAX) };
+    let mut mixed = feed(vec![random()], Mix::new(50, 3), false, rules());
+    let mut single = feed(vec![random()], Mix::new(100, 3), false, rules());
+    let (mut reads, mut order) = (0, Mix::new(50, 3));
+    for _ in 0..5000 {
+        let (io, alone) = (mixed.next(None).unwrap(), single.next(None).unwrap());
+        assert_eq!((io.offset, io.direction()), (alone.offset, Some(order.next())));
+        reads += usize::from(io.op == Op::Read);
+    }
+    assert!((2000..3000).contains(&reads), "{reads} reads");
+    assert_eq!(mixed.next(None), Err(Dry::Pass));
+}

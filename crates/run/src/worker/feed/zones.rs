@@ -10,6 +10,7 @@ impl Feed {
     /// Requests go where the zones take them.
     pub(in crate::worker) fn with_zones(mut self, zones: Option<Box<Zoning>>) -> Self {
         self.plans_ahead &= zones.is_none();
+        self.shares_ahead &= zones.is_none();
         self.zones = zones;
         self
     }
