@@ -66,6 +66,9 @@ pub struct Completion {
     pub result: i32,
 }
 
+/// The result of a request that did not happen, because whoever is on the other side has ended: the job ends in order.
+pub const ENDED: i32 = i32::MIN;
+
 /// Completions handed back by an engine; its capacity is reserved once and never grows in the loop.
 pub type Completions = Vec<Completion>;
 
@@ -315,6 +318,8 @@ pub struct Caps {
     pub devices: bool,
     /// There is nothing that it could read or trim (`ftruncate`).
     pub only_writes: bool,
+    /// Bytes go to somebody else, or come from there, in their order; the other side may [end](ENDED) it (`net`).
+    pub stream: bool,
     /// It has no files and no requests: it works in steps ([`Task`]).
     pub task: bool,
     /// Time in this engine is virtual (`sim`).
@@ -337,6 +342,7 @@ impl Caps {
         names: None,
         devices: false,
         only_writes: false,
+        stream: false,
         task: false,
         virtual_time: false,
         helper_threads: false,
@@ -370,13 +376,17 @@ pub enum Availability {
     Missing(String),
 }
 
-/// What a [`Task`] has to know of its job.
+/// What a [`Task`], or one side of a stream, has to know of its job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobFacts {
     /// Its name.
     pub name: String,
     /// Its name as that of a file, which its other clones do not have.
     pub file_name: String,
+    /// Which of its clones this is, from 0.
+    pub clone: u32,
+    /// It reads.
+    pub reads: bool,
     /// How long it may run, nanoseconds; 0 without such an end.
     pub runtime_ns: u64,
     /// Where files go that accompany a run.
@@ -394,11 +404,11 @@ pub struct EngineConfig {
     pub seed: u64,
     /// The sizes of the files, in bytes, by [`FileId`] (for `sim` and `null`; real engines ask the kernel).
     pub file_sizes: Vec<u64>,
-    /// The names of the files, by [`FileId`], for engines that work on names; else empty.
+    /// The names of the files, by [`FileId`], for engines that work on names, and for streams; else empty.
     pub names: Vec<CString>,
     /// The file of `donorname=`, open for writing.
     pub donor: Option<Arc<OwnedFd>>,
-    /// What [`Task`]s have to know of their job.
+    /// What [`Task`]s and streams have to know of their job.
     pub job: JobFacts,
     /// The virtual world that the workers of a `sim` run share.
     pub world: Option<Arc<crate::virtual_time::World>>,

@@ -49,6 +49,15 @@ pub(crate) const SPLICE: EngineSpec = EngineSpec {
     make: |_: &EngineConfig| -> Result<Instance, EngineError> { Err(EngineError::Unsupported(synchronous("splice"))) },
 };
 
+/// `netsplice`.
+pub(crate) const NETSPLICE: EngineSpec = EngineSpec {
+    name: "netsplice",
+    caps: Caps { diskless: true, stream: true, ..Caps::SYNCHRONOUS },
+    doc: "from socket to socket by splice and vmsplice",
+    availability: || Availability::Missing(SPLICES.into()),
+    make: |_: &EngineConfig| -> Result<Instance, EngineError> { Err(EngineError::Unsupported(SPLICES.into())) },
+};
+
 /// `falloc`.
 pub(crate) const FALLOC: EngineSpec = EngineSpec {
     name: "falloc",
@@ -75,6 +84,8 @@ pub(crate) const SG: EngineSpec = EngineSpec {
     availability: || Availability::Missing(synchronous("sg")),
     make: |_: &EngineConfig| -> Result<Instance, EngineError> { Err(EngineError::Unsupported(synchronous("sg"))) },
 };
+
+const SPLICES: &str = "netsplice is made of Linux's splice and vmsplice; here ioengine=net does the same";
 
 const EXT4: &str = "e4defrag moves extents of ext4, which is a file system of Linux";
 

@@ -24,6 +24,7 @@ mod libaio;
 mod mmap;
 mod names;
 mod nbd;
+mod net;
 mod null;
 mod page_fault;
 mod posixaio;

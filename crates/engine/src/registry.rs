@@ -2,14 +2,15 @@
 
 use crate::api::EngineSpec;
 #[cfg(not(target_os = "linux"))]
-use crate::elsewhere::{E4DEFRAG, FALLOC, IO_URING, LIBAIO, PVSYNC, PVSYNC2, SG, SPLICE};
+use crate::elsewhere::{E4DEFRAG, FALLOC, IO_URING, LIBAIO, NETSPLICE, PVSYNC, PVSYNC2, SG, SPLICE};
 use crate::names::{DIRCREATE, DIRDELETE, DIRSTAT, FILECREATE, FILEDELETE, FILESTAT};
-use crate::{cpuio, exec, ftruncate, mmap, nbd, null, page_fault, posixaio, psync, sim, sync, vsync};
+use crate::{cpuio, exec, ftruncate, mmap, nbd, net, null, page_fault, posixaio, psync, sim, sync, vsync};
 #[cfg(target_os = "linux")]
 use crate::{
     e4defrag::SPEC as E4DEFRAG,
     falloc::SPEC as FALLOC,
     libaio::SPEC as LIBAIO,
+    net::NETSPLICE,
     pvsync::{PVSYNC, PVSYNC2},
     sg::SPEC as SG,
     splice::SPEC as SPLICE,
@@ -33,6 +34,8 @@ static ENGINES: &[EngineSpec] = &[
     LIBAIO,
     mmap::SPEC,
     nbd::SPEC,
+    net::NET,
+    NETSPLICE,
     null::SPEC,
     page_fault::SPEC,
     posixaio::SPEC,

@@ -215,6 +215,12 @@ fn refusal(job: &Job, engine: &EngineSpec) -> Option<RunError> {
         let text = format!("ioengine={} can only write: give rw=write or rw=randwrite", engine.name);
         return Some(RunError::job_errno(job, libc::EINVAL, text));
     }
+    if engine.caps.stream
+        && let Some(refused) = for_streams(job)
+    {
+        let text = format!("ioengine={} {refused}", engine.name);
+        return Some(RunError::job_errno(job, libc::EINVAL, text));
+    }
     if engine.caps.names.is_some()
         && let Some(refused) = for_names(job)
     {
@@ -223,6 +229,20 @@ fn refusal(job: &Job, engine: &EngineSpec) -> Option<RunError> {
     }
     let missing = job.directories.iter().find(|directory| !directory.is_dir())?;
     Some(RunError::job(job, format!("{} is not a directory", missing.display())))
+}
+
+/// What bytes that go from one side to another cannot do, if the job asks for it.
+fn for_streams(job: &Job) -> Option<&'static str> {
+    let asks = &job.workload;
+    [
+        (asks.random, "moves bytes in their order: give rw=write or rw=read"),
+        (asks.trims, "has nothing to trim: give rw=write or rw=read"),
+        (asks.reads && asks.writes, "either sends or receives: give rw=write or rw=read; pingpong=1 does both in turn"),
+        (job.submit_mode == SubmitMode::Offload, "has one link for a job: leave io_submit_mode=offload out"),
+        (job.replay.on(), "has no offsets to replay: leave read_iolog= out"),
+    ]
+    .into_iter()
+    .find_map(|(asked, text)| asked.then_some(text))
 }
 
 /// What makes no sense for an engine that opens no file, if the job asks for it.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use iostrata_engine::{FileId, Io, Op, SlotArena, SlotId};
+use iostrata_engine::{ENDED, FileId, Io, Op, SlotArena, SlotId};
 use iostrata_os::clock::clock_ms;
 use iostrata_os::thread::{Usage, thread_usage};
 use iostrata_result::series::IoRecord;
@@ -460,6 +460,10 @@ impl<C: Clock> Core<'_, C> {
         if result == -libc::EINTR {
             // A request that a signal ended while the job is stopping did not happen.
             return Some(if self.stopping { Outcome::Done } else { Outcome::Again });
+        }
+        if result == ENDED {
+            self.stopping = true;
+            return Some(Outcome::Done);
         }
         let direction = match slot.io.op {
             Op::Read => Some(Direction::Read),

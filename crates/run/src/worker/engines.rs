@@ -68,10 +68,10 @@ fn job_facts(birth: &Birth) -> JobFacts {
         file_name = format!("{file_name}.{clone}");
     }
     let folder = birth.aux_folder.to_path_buf();
-    JobFacts { name: job.name.clone(), file_name, runtime_ns: job.runtime_ns, folder }
+    JobFacts { name: job.name.clone(), file_name, clone, reads: job.workload.reads, runtime_ns: job.runtime_ns, folder }
 }
 
-/// The names of its files, if the engine works on names.
+/// The names of its files, if the engine works on names or makes a socket of that name.
 fn names_of(plan: &WorkerPlan) -> Result<Vec<CString>, RunError> {
     let name = |file: &FilePlan| {
         CString::new(file.path.as_os_str().as_bytes()).map_err(|_| {
@@ -79,7 +79,8 @@ fn names_of(plan: &WorkerPlan) -> Result<Vec<CString>, RunError> {
             RunError::job_errno(&plan.job, libc::EINVAL, text)
         })
     };
-    plan.files.iter().filter(|_| plan.engine.caps.names.is_some()).map(name).collect()
+    let caps = plan.engine.caps;
+    plan.files.iter().filter(|_| caps.names.is_some() || caps.stream).map(name).collect()
 }
 
 /// How requests go down. One that does not come back before it is carried out (`vsync`) would wait for those behind it:

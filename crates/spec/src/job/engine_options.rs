@@ -97,6 +97,78 @@ pub struct ScsiOptions {
     pub stream: u16,
 }
 
+/// `protocol` of net.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NetProtocol {
+    /// TCP.
+    #[default]
+    Tcp,
+    /// TCP over IPv6.
+    TcpV6,
+    /// UDP.
+    Udp,
+    /// UDP over IPv6.
+    UdpV6,
+    /// A Unix socket.
+    Unix,
+    /// A socket between a machine and its virtual machines.
+    Vsock,
+}
+
+impl NetProtocol {
+    /// Whether it is of IPv6.
+    pub fn is_v6(self) -> bool {
+        matches!(self, NetProtocol::TcpV6 | NetProtocol::UdpV6)
+    }
+
+    /// Whether it knows datagrams, and no connections.
+    pub fn is_udp(self) -> bool {
+        matches!(self, NetProtocol::Udp | NetProtocol::UdpV6)
+    }
+}
+
+/// The options of net and netsplice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetOptions {
+    /// `hostname`.
+    pub host: Option<String>,
+    /// `port`: that of the first clone.
+    pub port: Option<u32>,
+    /// `protocol`.
+    pub protocol: NetProtocol,
+    /// `listen`: the other side connects.
+    pub listen: bool,
+    /// `pingpong`: each message is answered.
+    pub ping_pong: bool,
+    /// `nodelay`.
+    pub no_delay: bool,
+    /// `interface`, for a group.
+    pub interface: Option<String>,
+    /// `ttl`, for a group.
+    pub ttl: u32,
+    /// `window_size`: the size of socket buffers, bytes; 0 for the system's.
+    pub window_bytes: u64,
+    /// `mss`: the largest TCP segment, bytes; 0 for the system's.
+    pub segment_bytes: u32,
+}
+
+impl Default for NetOptions {
+    fn default() -> Self {
+        NetOptions {
+            host: None,
+            port: None,
+            protocol: NetProtocol::Tcp,
+            listen: false,
+            ping_pong: false,
+            no_delay: false,
+            interface: None,
+            ttl: 1,
+            window_bytes: 0,
+            segment_bytes: 0,
+        }
+    }
+}
+
 /// Options that engines own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineOptions {
@@ -134,6 +206,8 @@ pub struct EngineOptions {
     pub atomic: bool,
     /// io_uring `nonvectored` (fio's default is 1).
     pub vectored: bool,
+    /// net and netsplice.
+    pub net: NetOptions,
     /// nbd `uri`: where the export is.
     pub uri: Option<String>,
     /// libaio `libaio_vectored`: reads and writes take vectors.
@@ -168,6 +242,7 @@ impl Default for EngineOptions {
             in_place: false,
             atomic: false,
             vectored: false,
+            net: NetOptions::default(),
             uri: None,
             vectored_aio: false,
             userspace_reap: false,

@@ -1,7 +1,7 @@
 //! Options of engines that come later: known, and refused with what they would do.
 
 use super::{MAX32, merged};
-use crate::job::{CpuMode, LookUp, ScsiWrite};
+use crate::job::{CpuMode, LookUp, NetProtocol, ScsiWrite};
 use crate::table::{Category, OptionSpec, Status};
 use crate::value::{Choice, Kind, TimeUnit, Value};
 
@@ -153,16 +153,29 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
     .default("stat")
     .access(choice!(job.engine_options.look_up, "stat" => LookUp::Stat, "lstat" => LookUp::Lstat,
         "statx" => LookUp::Statx)),
-    row(&["net", "netsplice", "rdma"], "hostname", Kind::Text, "host to connect to"),
-    row(&["net", "netsplice", "rdma"], "port", Kind::Int { min: 1, max: 65_535 }, "port"),
-    row(SOCKET, "protocol", Kind::Choice(PROTOCOLS), "protocol of the socket").alias(&["proto"]).default("tcp"),
-    row(SOCKET, "listen", Kind::Flag, "wait for the other side"),
-    row(SOCKET, "pingpong", Kind::Flag, "answer each message"),
-    row(SOCKET, "nodelay", Kind::Bool, "TCP_NODELAY").default("0").harmless(&["0"]),
-    row(SOCKET, "interface", Kind::Text, "interface of multicast"),
-    row(SOCKET, "ttl", COUNT, "time to live of multicast").default("1"),
-    row(SOCKET, "window_size", BYTES, "size of socket buffers").default("0").harmless(&["0"]),
-    row(SOCKET, "mss", COUNT, "largest TCP segment").default("0").harmless(&["0"]),
+    row(&["rdma"], "hostname", Kind::Text, "host to connect to"),
+    row(&["rdma"], "port", Kind::Int { min: 1, max: 65_535 }, "port"),
+    row(SOCKET, "hostname", Kind::Text, "host to connect to, or address of a group")
+        .access(plain!(some Text, job.engine_options.net.host)),
+    row(SOCKET, "port", Kind::Int { min: 1, max: 65_535 }, "port of the first clone")
+        .access(int!(some job.engine_options.net.port)),
+    row(SOCKET, "protocol", Kind::Choice(PROTOCOLS), "protocol of the socket").alias(&["proto"]).default("tcp").access(
+        choice!(job.engine_options.net.protocol, "tcp" => NetProtocol::Tcp, "tcpv6" => NetProtocol::TcpV6,
+            "udp" => NetProtocol::Udp, "udpv6" => NetProtocol::UdpV6, "unix" => NetProtocol::Unix,
+            "vsock" => NetProtocol::Vsock),
+    ),
+    row(SOCKET, "listen", Kind::Flag, "wait for the other side").access(flag!(job.engine_options.net.listen)),
+    row(SOCKET, "pingpong", Kind::Flag, "answer each message").access(flag!(job.engine_options.net.ping_pong)),
+    row(SOCKET, "nodelay", Kind::Bool, "TCP_NODELAY").default("0").access(flag!(job.engine_options.net.no_delay)),
+    row(SOCKET, "interface", Kind::Text, "address of the interface for a group")
+        .access(plain!(some Text, job.engine_options.net.interface)),
+    row(SOCKET, "ttl", COUNT, "time to live of what goes to a group")
+        .default("1")
+        .access(int!(job.engine_options.net.ttl)),
+    row(SOCKET, "window_size", BYTES, "size of socket buffers")
+        .default("0")
+        .access(plain!(Bytes, job.engine_options.net.window_bytes)),
+    row(SOCKET, "mss", COUNT, "largest TCP segment").default("0").access(int!(job.engine_options.net.segment_bytes)),
     row(&["rdma"], "bindname", Kind::Text, "local address"),
     row(
         &["rdma"],

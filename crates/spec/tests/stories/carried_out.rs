@@ -315,6 +315,16 @@ const CASES: &[(&str, &[&str], Check)] = &[
         j.engine_options.command_priority.shares(0) == [share(4096, 30, 2 << 13 | 1), share(8192, 50, 1 << 13)]
             && j.engine_options.command_priority.shares(1) == [share(1024, 7, 1 << 13)]
     }),
+    ("hostname", &["--ioengine=net", "--hostname=h"], |j| j.engine_options.net.host.as_deref() == Some("h")),
+    ("port", &["--ioengine=net", "--port=7"], |j| j.engine_options.net.port == Some(7)),
+    ("protocol", &["--ioengine=net", "--protocol=udpv6"], |j| j.engine_options.net.protocol == NetProtocol::UdpV6),
+    ("listen", &["--ioengine=net", "--listen"], |j| j.engine_options.net.listen),
+    ("pingpong", &["--ioengine=net", "--pingpong"], |j| j.engine_options.net.ping_pong),
+    ("nodelay", &["--ioengine=net", "--nodelay=1"], |j| j.engine_options.net.no_delay),
+    ("interface", &["--ioengine=net", "--interface=::"], |j| j.engine_options.net.interface.is_some()),
+    ("ttl", &["--ioengine=netsplice", "--ttl=9"], |j| j.engine_options.net.ttl == 9),
+    ("window_size", &["--ioengine=net", "--window_size=64k"], |j| j.engine_options.net.window_bytes == 64 << 10),
+    ("mss", &["--ioengine=net", "--mss=900"], |j| j.engine_options.net.segment_bytes == 900),
     ("uri", &["--ioengine=nbd", "--uri=nbd://h/x"], |j| j.engine_options.uri.as_deref() == Some("nbd://h/x")),
     ("userspace_reap", &["--ioengine=libaio", "--userspace_reap"], |j| j.engine_options.userspace_reap),
     ("libaio_vectored", &["--ioengine=libaio", "--libaio_vectored=1"], |j| j.engine_options.vectored_aio),
