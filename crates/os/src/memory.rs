@@ -177,10 +177,7 @@ impl Mapping {
         }
         // SAFETY: whole pages of the mapping; that their bytes become zero is what the caller asks for, and a borrowed
         // slice of them would see it only as it sees writes through `as_ptr`.
-        let done = unsafe {
-            rustix::mm::madvise(self.start.as_ptr().add(first).cast(), last - first, rustix::mm::Advice::LinuxDontNeed)
-        };
-        done.map_err(io::Error::from)
+        unsafe { system::renew(self.start.as_ptr().add(first).cast(), last - first) }
     }
 
     /// Gives the memory up for good: for buffers that the kernel may still write into.

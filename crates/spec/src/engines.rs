@@ -140,3 +140,9 @@ pub fn resolve(word: &str) -> Option<&'static str> {
 pub fn absent_engine(name: &str) -> Option<Absent> {
     ENGINES.iter().find(|engine| engine.name == name)?.absent
 }
+
+/// Whether this engine changes what is there even where a job only reads: it makes or removes names, or gives a file
+/// blocks.
+pub(crate) fn reading_changes(name: &str) -> bool {
+    matches!(name, "filecreate" | "filedelete" | "dircreate" | "dirdelete" | "falloc")
+}

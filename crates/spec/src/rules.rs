@@ -10,6 +10,7 @@ pub(crate) use process::waits;
 
 use crate::api::Severity;
 use crate::assemble::{Built, Settings};
+use crate::engines::reading_changes;
 use crate::job::{BlockSizes, Job, PerDirection, Seed, Size, Verify, VerifyMethod, WindowValue};
 use crate::report::Report;
 use crate::words::Spot;
@@ -205,6 +206,10 @@ impl Rules<'_> {
         if readonly && (w.writes || w.trims) && !self.built.draft.job.replay.on() {
             let message = "this job writes or trims, and --readonly forbids it";
             self.say(Severity::Error, &["rw"], message, "");
+        } else if readonly && reading_changes(&self.built.draft.job.engine) {
+            let engine = &self.built.draft.job.engine;
+            let message = format!("ioengine={engine} changes what is there, and --readonly forbids it");
+            self.say(Severity::Error, &["ioengine"], &message, "");
         }
         let agrees = w.reads && w.writes || self.built.draft.job.mix_read_percent == if w.reads { 100 } else { 0 };
         let mix = ["rwmixread", "rwmixwrite"].into_iter().find(|name| self.given(name));

@@ -57,3 +57,12 @@ pub(super) fn huge_page_of_file(fd: &OwnedFd) -> io::Result<Option<u64>> {
     let facts = rustix::fs::fstatfs(fd)?;
     Ok((facts.f_type as i64 == HUGETLBFS).then_some(facts.f_bsize as u64))
 }
+
+/// Takes pages of a private mapping away; zeroed ones come when they are touched.
+///
+/// # Safety
+/// They are whole pages of such a mapping of the caller's.
+pub(super) unsafe fn renew(start: *mut std::ffi::c_void, len: usize) -> io::Result<()> {
+    // SAFETY: the caller vouches for the pages.
+    unsafe { rustix::mm::madvise(start, len, rustix::mm::Advice::LinuxDontNeed) }.map_err(io::Error::from)
+}

@@ -386,6 +386,7 @@ fn every_error_of_the_command_line() {
         &["--enghelp=libao"],
         &["nowhere.fio"],
         &["--readonly", "--name=x", "--rw=write"],
+        &["--readonly", "--name=x", "--ioengine=filedelete", "--size=4k"],
         &["--name=x", "--latency-log=x"],
         &["/dev/nowhere"],
         &["--terse-version=9"],

@@ -73,6 +73,15 @@ fn readonly_forbids_writing_wherever_it_stands() {
         assert_eq!(World::default().errors(&args), ["this job writes or trims, and --readonly forbids it"]);
     }
     assert!(World::default().run(&["--readonly", "--name=x", "--rw=randread"]).is_ok());
+    for engine in ["filecreate", "filedelete", "dircreate", "dirdelete", "falloc"] {
+        let told = format!("ioengine={engine} changes what is there, and --readonly forbids it");
+        let engine = format!("--ioengine={engine}");
+        assert_eq!(World::default().errors(&["--readonly", "--name=x", &engine]), [told]);
+    }
+    for engine in ["filestat", "dirstat", "cpuio"] {
+        let engine = format!("--ioengine={engine}");
+        assert!(World::default().run(&["--readonly", "--name=x", &engine]).is_ok(), "{engine}");
+    }
 }
 
 #[test]
