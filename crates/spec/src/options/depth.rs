@@ -38,8 +38,8 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         |d| Some(Value::Text(d.job.engine.clone())),
     ))
     .status(Status::Differs(
-        "filecreate and its like have one I/O for each name, of which fio counts each block of the file and measures the \
-         first; sg sends one command at a time to /dev/sgN, too",
+        "filecreate and its like have one I/O for each name, of which fio counts each block of the file and measures \
+         the first; sg sends one command at a time to /dev/sgN, too",
     )),
     row(
         "iodepth",
