@@ -214,7 +214,7 @@ impl EngineError {
 /// flight (also while unwinding) cancels and drains them first.
 pub trait Engine {
     /// How large the target is that the options name, bytes: asked before anything is planned, of an engine that is not
-    /// attached, where [`Caps::remote`] says so. It may have to connect.
+    /// attached, where [`Caps::remote`] says so. It may have to connect. 0 where the job says how large it is.
     fn target_bytes(&mut self) -> Result<u64, EngineError> {
         Ok(0)
     }

@@ -9,6 +9,7 @@
 pub mod api;
 pub mod arena;
 mod blocking;
+mod ceph;
 mod cpuio;
 #[cfg(target_os = "linux")]
 mod e4defrag;

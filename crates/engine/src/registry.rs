@@ -4,7 +4,7 @@ use crate::api::EngineSpec;
 #[cfg(not(target_os = "linux"))]
 use crate::elsewhere::{E4DEFRAG, FALLOC, IO_URING, LIBAIO, NETSPLICE, PVSYNC, PVSYNC2, SG, SPLICE};
 use crate::names::{DIRCREATE, DIRDELETE, DIRSTAT, FILECREATE, FILEDELETE, FILESTAT};
-use crate::{cpuio, exec, ftruncate, mmap, nbd, net, null, page_fault, posixaio, psync, sim, sync, vsync};
+use crate::{ceph, cpuio, exec, ftruncate, mmap, nbd, net, null, page_fault, posixaio, psync, sim, sync, vsync};
 #[cfg(target_os = "linux")]
 use crate::{
     e4defrag::SPEC as E4DEFRAG,
@@ -42,6 +42,8 @@ static ENGINES: &[EngineSpec] = &[
     psync::SPEC,
     PVSYNC,
     PVSYNC2,
+    ceph::RADOS,
+    ceph::RBD,
     SG,
     sim::SPEC,
     SPLICE,

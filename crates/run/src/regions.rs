@@ -100,6 +100,7 @@ impl Regions {
         let mut zone = 0;
         for path in names {
             let present = match remote_bytes {
+                Some(0) => Present::default(),
                 Some(bytes) => Present { kind: Some(Kind::Block), bytes, there_bytes: bytes },
                 None if engine.caps.diskless => Present::default(),
                 None => made.look(job, engine, &path)?,

@@ -26,6 +26,8 @@ const PACKAGES: &[Package] = &[
     Package { name: "btrfs-progs", why: "btrfs: to measure on, and as content to recognise" },
     Package { name: "nbdkit", why: "a disk server with errors on demand" },
     Package { name: "libnbd-bin", why: "nbdfuse: that server's disk as a file, whose requests can be made to hang" },
+    Package { name: "librados2", why: "what the real library says of a Ceph cluster that is not there" },
+    Package { name: "librbd1", why: "the same, of images" },
     Package { name: "fdisk", why: "sfdisk: partition tables to recognise" },
     Package { name: "lvm2", why: "physical volumes to recognise" },
     Package { name: "cryptsetup-bin", why: "encrypted disks to recognise" },

@@ -71,7 +71,7 @@ fn job_facts(birth: &Birth) -> JobFacts {
     JobFacts { name: job.name.clone(), file_name, clone, reads: job.workload.reads, runtime_ns: job.runtime_ns, folder }
 }
 
-/// The names of its files, if the engine works on names or makes a socket of that name.
+/// The names of its files, if they mean something to the engine: files, a socket, objects.
 fn names_of(plan: &WorkerPlan) -> Result<Vec<CString>, RunError> {
     let name = |file: &FilePlan| {
         CString::new(file.path.as_os_str().as_bytes()).map_err(|_| {
@@ -80,7 +80,7 @@ fn names_of(plan: &WorkerPlan) -> Result<Vec<CString>, RunError> {
         })
     };
     let caps = plan.engine.caps;
-    plan.files.iter().filter(|_| caps.names.is_some() || caps.stream).map(name).collect()
+    plan.files.iter().filter(|_| caps.names.is_some() || caps.stream || caps.remote).map(name).collect()
 }
 
 /// How requests go down. One that does not come back before it is carried out (`vsync`) would wait for those behind it:

@@ -169,6 +169,39 @@ impl Default for NetOptions {
     }
 }
 
+/// The options of rados and rbd.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CephOptions {
+    /// `clustername`.
+    pub cluster: Option<String>,
+    /// `clientname`.
+    pub client: Option<String>,
+    /// `pool`.
+    pub pool: Option<String>,
+    /// rbd `rbdname`.
+    pub image: Option<String>,
+    /// `busy_poll`: a wait keeps a CPU busy.
+    pub busy_poll: bool,
+    /// rados `conf`.
+    pub conf: String,
+    /// rados `touch_objects`: objects are made before the run.
+    pub touch_objects: bool,
+}
+
+impl Default for CephOptions {
+    fn default() -> Self {
+        CephOptions {
+            cluster: None,
+            client: None,
+            pool: None,
+            image: None,
+            busy_poll: false,
+            conf: "/etc/ceph/ceph.conf".into(),
+            touch_objects: true,
+        }
+    }
+}
+
 /// Options that engines own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineOptions {
@@ -206,6 +239,8 @@ pub struct EngineOptions {
     pub atomic: bool,
     /// io_uring `nonvectored` (fio's default is 1).
     pub vectored: bool,
+    /// rados and rbd.
+    pub ceph: CephOptions,
     /// net and netsplice.
     pub net: NetOptions,
     /// nbd `uri`: where the export is.
@@ -242,6 +277,7 @@ impl Default for EngineOptions {
             in_place: false,
             atomic: false,
             vectored: false,
+            ceph: CephOptions::default(),
             net: NetOptions::default(),
             uri: None,
             vectored_aio: false,

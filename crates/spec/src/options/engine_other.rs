@@ -218,15 +218,23 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
             |d| Some(Value::Int(d.job.engine_options.in_place.into())),
         )),
     row(&["mtd"], "skip_bad", Kind::Bool, "pass over bad blocks").default("0"),
-    row(CEPH, "clustername", Kind::Text, "name of the Ceph cluster"),
-    row(CEPH, "clientname", Kind::Text, "Ceph user"),
-    row(&["rbd", "rados", "dfs"], "pool", Kind::Text, "pool"),
-    row(&["rbd"], "rbdname", Kind::Text, "image"),
+    row(CEPH, "clustername", Kind::Text, "name of the Ceph cluster")
+        .access(plain!(some Text, job.engine_options.ceph.cluster)),
+    row(CEPH, "clientname", Kind::Text, "Ceph user").access(plain!(some Text, job.engine_options.ceph.client)),
+    row(CEPH, "pool", Kind::Text, "pool").access(plain!(some Text, job.engine_options.ceph.pool)),
+    row(&["dfs"], "pool", Kind::Text, "pool"),
+    row(&["rbd"], "rbdname", Kind::Text, "image").access(plain!(some Text, job.engine_options.ceph.image)),
     row(&["rbd"], "rbd_encryption_format", Kind::Text, "encryption of the image"),
     row(&["rbd"], "rbd_encryption_passphrase", Kind::Text, "passphrase of the image"),
-    row(CEPH, "busy_poll", Kind::Bool, "spin for completions").default("0"),
-    row(&["rados"], "conf", Kind::Text, "configuration file").default("/etc/ceph/ceph.conf"),
-    row(&["rados"], "touch_objects", Kind::Bool, "create objects first").default("1"),
+    row(CEPH, "busy_poll", Kind::Bool, "spin for completions")
+        .default("0")
+        .access(flag!(job.engine_options.ceph.busy_poll)),
+    row(&["rados"], "conf", Kind::Text, "configuration file")
+        .default("/etc/ceph/ceph.conf")
+        .access(plain!(Text, job.engine_options.ceph.conf)),
+    row(&["rados"], "touch_objects", Kind::Bool, "create objects first")
+        .default("1")
+        .access(flag!(job.engine_options.ceph.touch_objects)),
     row(&["http"], "http_host", Kind::Text, "host").default("localhost"),
     row(&["http"], "http_user", Kind::Text, "user"),
     row(&["http"], "http_pass", Kind::Text, "password"),

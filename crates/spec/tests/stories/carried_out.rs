@@ -315,6 +315,13 @@ const CASES: &[(&str, &[&str], Check)] = &[
         j.engine_options.command_priority.shares(0) == [share(4096, 30, 2 << 13 | 1), share(8192, 50, 1 << 13)]
             && j.engine_options.command_priority.shares(1) == [share(1024, 7, 1 << 13)]
     }),
+    ("clustername", &["--ioengine=rbd", "--clustername=c"], |j| j.engine_options.ceph.cluster.is_some()),
+    ("clientname", &["--ioengine=rados", "--clientname=c"], |j| j.engine_options.ceph.client.is_some()),
+    ("pool", &["--ioengine=rados", "--pool=p"], |j| j.engine_options.ceph.pool.as_deref() == Some("p")),
+    ("rbdname", &["--ioengine=rbd", "--rbdname=i"], |j| j.engine_options.ceph.image.as_deref() == Some("i")),
+    ("busy_poll", &["--ioengine=rbd", "--busy_poll=1"], |j| j.engine_options.ceph.busy_poll),
+    ("conf", &["--ioengine=rados", "--conf=f"], |j| j.engine_options.ceph.conf == "f"),
+    ("touch_objects", &["--ioengine=rados", "--touch_objects=0"], |j| !j.engine_options.ceph.touch_objects),
     ("hostname", &["--ioengine=net", "--hostname=h"], |j| j.engine_options.net.host.as_deref() == Some("h")),
     ("port", &["--ioengine=net", "--port=7"], |j| j.engine_options.net.port == Some(7)),
     ("protocol", &["--ioengine=net", "--protocol=udpv6"], |j| j.engine_options.net.protocol == NetProtocol::UdpV6),
