@@ -53,7 +53,8 @@ impl Flight {
     pub(crate) fn give_back(&mut self, slot: SlotId) {
         self.slots.give_back(slot);
         self.marks[slot as usize] = false;
-        self.count -= 1;
+        debug_assert!(self.count > 0, "slot {slot} comes back and none is in flight");
+        self.count = self.count.wrapping_sub(1);
     }
 
     /// Whether this slot is in flight.

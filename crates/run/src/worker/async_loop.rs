@@ -332,9 +332,17 @@ impl AsyncLoop {
         if taken.len() > 1 && call_ns > core.live.batch_stamp_error_ns.get() {
             core.live.batch_stamp_error_ns.set(call_ns);
         }
-        let stamps = call_stamps(returned_ns, call_ns, taken.len() as u64, self.rules.submit_given);
         core.live.count_depths(self.in_flight, taken.len() as u32);
         self.in_flight += taken.len() as u32;
+        if self.rules.submit_given && !self.stamped_each {
+            // One call, one pair of stamps.
+            for io in &self.batch[taken] {
+                let slot = &mut self.slots[io.slot as usize];
+                (slot.start_ns, slot.issue_ns) = (called_ns.min(returned_ns), returned_ns);
+            }
+            return;
+        }
+        let stamps = call_stamps(returned_ns, call_ns, taken.len() as u64, self.rules.submit_given);
         for (io, (start_ns, issue_ns)) in self.batch[taken].iter().zip(stamps) {
             let slot = &mut self.slots[io.slot as usize];
             slot.issue_ns = issue_ns;

@@ -71,8 +71,16 @@ impl Counting<'_> {
             return row.iter().for_each(|&latencies| self.latencies(latencies));
         }
         if self.clat {
-            self.counters.clat.record_all(row.iter().map(|latencies| latencies[1]));
-            row.iter().for_each(|latencies| self.live.buckets.record(latencies[1]));
+            self.counters.clat.moments.record_all(row.iter().map(|latencies| latencies[1]));
+            let buckets = &self.live.buckets;
+            match &self.counters.clat.bins {
+                // Both in one loop: each has little to do.
+                Some(bins) => row.iter().for_each(|latencies| {
+                    bins.record(latencies[1]);
+                    buckets.record(latencies[1]);
+                }),
+                None => row.iter().for_each(|latencies| buckets.record(latencies[1])),
+            }
         }
         if self.slat {
             self.counters.slat.record_all(row.iter().map(|latencies| latencies[0]));

@@ -29,8 +29,9 @@ impl AsyncLoop {
             let (first, slots) = (self.free.len() - blocks.len(), &mut self.slots);
             self.batch.extend(blocks.iter().zip(self.free[first..].iter().rev()).map(|(block, &slot)| {
                 let io = Io { offset: block.offset, len: block.len, slot, ..Io::of(op) };
-                slots[slot as usize] =
-                    Slot { io, asked_len: block.len, start_ns: ready_ns, issue_ns: ready_ns, due_ns: 0 };
+                // Its stamps come with the call.
+                let place = &mut slots[slot as usize];
+                (place.io, place.asked_len, place.due_ns) = (io, block.len, 0);
                 io
             }));
             self.free.truncate(first);
