@@ -214,3 +214,34 @@ fn an_interrupt_ends_the_job_with_its_report() {
     );
     assert!(entry["write"]["total_ios"].as_u64().unwrap() >= 8);
 }
+
+#[test]
+fn servers_of_the_old_style_are_understood() {
+    let _alone = alone();
+    for style in ["--oldstyle", "--newstyle --mask-handshake=0", "--newstyle"] {
+        let Some(served) = Served::nbdkit(&format!("{style} memory 1m")) else {
+            skip!("old servers of nbd", "apt-get install nbdkit");
+        };
+        assert_eq!(counted(&served.job("--rw=randread --bs=4k --iodepth=4")), [256, 0, 0], "{style}");
+    }
+}
+
+#[test]
+fn damage_is_found_by_checking_and_a_rate_is_kept() {
+    let _alone = alone();
+    let folder = Folder::new("nbd-damage");
+    let disk = folder.path().join("disk");
+    std::fs::write(&disk, vec![0; 4 << 20]).unwrap();
+    let Some(served) = Served::nbdkit(&format!("file {}", disk.display())) else {
+        skip!("verify= over nbd", "apt-get install nbdkit");
+    };
+    let checked = "--rw=randwrite --bs=4k --iodepth=8 --verify=crc32c";
+    served.job(checked);
+    let mut bytes = std::fs::read(&disk).unwrap();
+    bytes[1_000_000] ^= 1;
+    std::fs::write(&disk, bytes).unwrap();
+    let found = served.measure(Path::new(iostrata()), &format!("{checked} --verify_only"));
+    assert!(found.code != 0 && found.stderr.contains("999424"), "{}", found.stderr);
+    let paced = served.job("--rw=randread --bs=4k --iodepth=8 --time_based --runtime=1 --rate_iops=500");
+    assert!((1..=510).contains(&counted(&paced)[0]), "{:?}", counted(&paced));
+}

@@ -320,7 +320,7 @@ fn poll(socket: &mut libc::pollfd, until: Deadline) -> io::Result<bool> {
 /// Waits for a socket; false when the time is up.
 #[cfg(not(target_os = "linux"))]
 fn poll(socket: &mut libc::pollfd, until: Deadline) -> io::Result<bool> {
-    let milliseconds = |left: libc::timespec| left.tv_sec.saturating_mul(1000) + left.tv_nsec.div_ceil(1_000_000);
+    let milliseconds = |left: libc::timespec| left.tv_sec.saturating_mul(1000) + (left.tv_nsec + 999_999) / 1_000_000;
     let timeout = remaining(until).map_or(-1, |left| milliseconds(left).min(i32::MAX.into()) as i32);
     // SAFETY: one live entry.
     match unsafe { libc::poll(socket, 1, timeout) } {

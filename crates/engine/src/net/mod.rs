@@ -113,22 +113,19 @@ impl Place<'_> {
     }
 }
 
-#[cfg(target_os = "linux")]
-type Pipe = splice::Pipe;
-#[cfg(not(target_os = "linux"))]
-type Pipe = std::convert::Infallible;
-
 struct Net {
     config: EngineConfig,
     attached: Option<Attached>,
     /// Makes the pipe that data goes through, for `netsplice`.
-    pipe: Option<fn() -> Result<Pipe, EngineError>>,
+    #[cfg(target_os = "linux")]
+    pipe: Option<fn() -> Result<splice::Pipe, EngineError>>,
 }
 
 struct Attached {
     link: Link,
     slots: Arc<SlotArena>,
-    pipe: Option<Pipe>,
+    #[cfg(target_os = "linux")]
+    pipe: Option<splice::Pipe>,
     /// There is an answer to each message.
     answers: bool,
     /// What comes back to the sender is not looked at.
@@ -141,7 +138,12 @@ struct Attached {
 
 impl Net {
     fn new(config: &EngineConfig) -> Result<Net, EngineError> {
-        let net = Net { config: config.clone(), attached: None, pipe: None };
+        let net = Net {
+            config: config.clone(),
+            attached: None,
+            #[cfg(target_os = "linux")]
+            pipe: None,
+        };
         net.place().check()?;
         Ok(net)
     }
@@ -158,11 +160,21 @@ impl Net {
 
 impl SyncOp for Net {
     fn attach(&mut self, _: &FileTable, slots: Arc<SlotArena>) -> Result<Granted, EngineError> {
+        #[cfg(target_os = "linux")]
         let pipe = self.pipe.map(|make| make()).transpose()?;
         let link = link::open(&self.place())?;
         let (answers, sends) = (self.config.options.net.ping_pong, !self.config.job.reads);
         let scratch = vec![0; if answers && sends { slots.slot_bytes() } else { 0 }].into();
-        self.attached = Some(Attached { link, slots, pipe, answers, scratch, moved: 0, sends });
+        self.attached = Some(Attached {
+            link,
+            slots,
+            #[cfg(target_os = "linux")]
+            pipe,
+            answers,
+            scratch,
+            moved: 0,
+            sends,
+        });
         Ok(Granted { depth: 1, used: Vec::new(), notes: Vec::new() })
     }
 
