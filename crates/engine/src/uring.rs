@@ -4,25 +4,27 @@
 //! first and enters only to wait. A trim has no ring operation in common kernels and is done in the calling thread, as
 //! fio does; so is a flush with `hipri`, whose rings take nothing but reads and writes.
 
+mod attached;
 mod entries;
 mod ring;
 
 use std::cell::UnsafeCell;
 use std::sync::Arc;
 
-use io_uring::{Probe, opcode, squeue, types};
+use io_uring::{Probe, cqueue, opcode, squeue};
 use iostrata_os::io::syscall;
 use iostrata_spec::EngineOptions;
 
+use self::attached::{Attached, Carrier};
 use self::entries::{Entries, Transfer};
-use self::ring::{GETEVENTS, Ring, SQ_WAIT, SQ_WAKEUP, Wish};
+use self::ring::{Ring, Wish};
 use crate::api::{
-    Availability, Caps, Completion, Completions, Deadline, Engine, EngineConfig, EngineError, EngineSpec, FileTable,
-    Granted, Instance, Io, Op, Stuck,
+    Availability, Caps, Completions, Deadline, Engine, EngineConfig, EngineError, EngineSpec, FileTable, Granted,
+    Instance, Io, Op, SlotId, Stuck,
 };
 use crate::arena::SlotArena;
-use crate::blocking::{buffer, descriptor, without_data};
-use crate::flight::{Flight, drain, over};
+use crate::blocking::{descriptor, without_data};
+use crate::flight::Flight;
 
 /// The registry's row.
 pub(crate) const SPEC: EngineSpec =
@@ -31,15 +33,8 @@ pub(crate) const SPEC: EngineSpec =
 /// A ring, and a moment long another that takes its place.
 const CAPS: Caps = Caps { descriptors: 2, ..Caps::ASYNCHRONOUS };
 
-/// The mark of a cancellation among the completions.
-const CANCEL: u64 = u64::MAX;
-
 /// The most bytes that the kernel registers as one buffer.
 const MAX_BUFFER_BYTES: usize = 1 << 30;
-
-/// How often `reap` looks at the ring before it sleeps, when a kernel thread submits: that mode exists to make no
-/// calls.
-const SPINS: u32 = 4000;
 
 fn availability() -> Availability {
     // Without parameters the call fails in any case; how, tells whether it is allowed.
@@ -77,213 +72,44 @@ fn make(config: &EngineConfig) -> Result<Instance, EngineError> {
 
 struct Uring {
     options: EngineOptions,
-    attached: Option<Attached>,
+    attached: Option<Attached<Entries>>,
 }
 
-struct Attached {
-    // Before `flight`: the ring goes first, then the memory that it could point to.
-    ring: Ring,
-    flight: Flight,
-    entries: Entries,
-    /// The kernel has refused a polled request.
-    poll_refused: bool,
-    /// The kernel does not know how to cancel everything at once.
-    cancel_any_refused: bool,
-}
+impl Carrier for Entries {
+    type Entry = squeue::Entry;
+    type Done = cqueue::Entry;
 
-impl Attached {
-    /// Puts requests into the submission queue, as many as it has room for, up to one that the ring does not carry out;
-    /// returns how many.
-    fn push(&mut self, ios: &[Io]) -> usize {
-        let polled = self.ring.polled;
-        let mut queue = self.ring.queues.submission();
-        let room = queue.capacity() - queue.len();
-        for (count, io) in ios.iter().enumerate() {
-            if count == room || !in_ring(io.op, polled) {
-                return count;
-            }
-            let address = buffer(self.flight.arena(), io);
-            // Before the entry, so that a slot that is in flight already never gets a second one.
-            self.flight.take(io.slot);
-            let entry = self.entries.entry(io, address);
-            // SAFETY: the entry's memory is a slot that is lent until its completion, or a vector that stays as long.
-            if unsafe { queue.push(entry.as_entry()) }.is_err() {
-                self.flight.give_back(io.slot);
-                return count;
-            }
-        }
-        ios.len()
-    }
-
-    /// Hands what is in the submission queue to the kernel. What it does not take now stays there for the next time.
-    fn flush(&mut self) -> Result<(), EngineError> {
-        let entered = if self.ring.sq_poll {
-            if !self.ring.queues.submission().need_wakeup() {
-                return Ok(());
-            }
-            self.ring.enter(0, SQ_WAKEUP)
-        } else {
-            match self.ring.unsubmitted() {
-                0 => return Ok(()),
-                // GETEVENTS brings to light what has ended: with deferred task work it would stay hidden, and its
-                // latency grow, until all calls of a refill were made.
-                waiting => self.ring.enter(waiting, GETEVENTS),
-            }
-        };
-        match entered {
-            Ok(_) | Err(libc::EAGAIN | libc::EBUSY | libc::EINTR) => Ok(()),
-            Err(errno) => Err(EngineError::System { call: "io_uring_enter", errno }),
+    #[inline]
+    fn carries(&self, op: Op, polled: bool) -> bool {
+        match op {
+            Op::Read | Op::Write => true,
+            Op::Sync | Op::DataSync => !polled,
+            Op::Trim => false,
         }
     }
 
-    /// Hands back what is in the completion ring.
-    fn harvest(&mut self, done: &mut Completions) {
-        let polled = self.ring.polled;
-        for entry in self.ring.queues.completion() {
-            if entry.user_data() == CANCEL {
-                self.cancel_any_refused |= entry.result() == -libc::EINVAL;
-                continue;
-            }
-            if polled && entry.result() == -libc::EOPNOTSUPP {
-                self.poll_refused = true;
-            }
-            self.flight.complete(entry.user_data() as u32, entry.result(), done);
-        }
+    #[inline(always)]
+    fn make(&mut self, io: &Io, address: *mut u8) -> &squeue::Entry {
+        self.entry(io, address).as_entry()
     }
 
-    fn submit(&mut self, ios: &[Io], done: &mut Completions) -> Result<usize, EngineError> {
-        let mut taken = 0;
-        loop {
-            let pushed = self.push(&ios[taken..]);
-            taken += pushed;
-            self.flush()?;
-            match ios.get(taken) {
-                None => return Ok(taken),
-                Some(io) if in_ring(io.op, self.ring.polled) => {
-                    // There was no room: what the kernel has taken since has made some, or it takes no more for now.
-                    if pushed == 0 {
-                        return Ok(taken);
-                    }
-                }
-                Some(io) => {
-                    let files = &self.entries.files;
-                    let result = without_data(descriptor(files, io.file), io, files.trim);
-                    done.push(Completion { slot: io.slot, result });
-                    taken += 1;
-                }
-            }
-        }
+    fn aside(&self, io: &Io) -> i32 {
+        without_data(descriptor(&self.files, io.file), io, self.files.trim)
     }
 
-    fn reap(&mut self, min: u32, until: Deadline, done: &mut Completions) -> Result<(), EngineError> {
-        let left_when_done = self.flight.count().saturating_sub(min);
-        self.harvest(done);
-        if self.flight.count() > left_when_done && until != Deadline::Now {
-            self.wait(left_when_done, until, done)?;
-        } else if min == 0 || self.flight.count() > left_when_done {
-            self.look(done)?;
-        }
-        Ok(())
-    }
-
-    /// Brings to light what has ended, without waiting.
-    fn look(&mut self, done: &mut Completions) -> Result<(), EngineError> {
-        if self.flight.count() > 0 && self.ring.hidden_completions() {
-            let waiting = if self.ring.sq_poll { 0 } else { self.ring.unsubmitted() };
-            self.expect(self.ring.enter(waiting, GETEVENTS))?;
-            self.harvest(done);
-            Ok(())
-        } else {
-            self.flush()
-        }
-    }
-
-    /// Waits until no more than `left` are in flight, the deadline, or a signal.
-    fn wait(&mut self, left: u32, until: Deadline, done: &mut Completions) -> Result<(), EngineError> {
-        if self.ring.sq_poll {
-            self.flush()?;
-            for _ in 0..SPINS {
-                self.harvest(done);
-                if self.flight.count() <= left {
-                    return Ok(());
-                }
-                std::hint::spin_loop();
-            }
-        }
-        while self.flight.count() > left {
-            let (waiting, flags) = if self.ring.sq_poll {
-                (0, if self.ring.queues.submission().need_wakeup() { SQ_WAKEUP } else { 0 })
-            } else {
-                (self.ring.unsubmitted(), 0)
-            };
-            let mut entered = self.ring.enter_wait(waiting, self.flight.count() - left, flags, until);
-            let held = self.flight.count() - self.ring.unsubmitted();
-            if matches!(entered, Err(libc::EAGAIN | libc::EBUSY)) && held > 0 && !self.ring.sq_poll {
-                // The kernel takes no more for now: wait for what it has.
-                entered = self.ring.enter_wait(0, held.min(self.flight.count() - left), flags, until);
-            }
-            self.harvest(done);
-            if self.expect(entered)? || over(until) {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Sorts an enter's end: whether it says that waiting is over, or that the ring is broken.
-    fn expect(&self, entered: Result<u32, i32>) -> Result<bool, EngineError> {
-        match entered {
-            Ok(_) => Ok(false),
-            Err(libc::EINTR | libc::ETIME | libc::EAGAIN | libc::EBUSY) => Ok(true),
-            Err(errno) => Err(EngineError::System { call: "io_uring_enter", errno }),
-        }
-    }
-
-    fn quiesce(&mut self, until: Deadline, done: &mut Completions) -> Stuck {
-        if self.flight.count() > 0 && !self.ring.polled {
-            self.cancel(opcode::AsyncCancel2::new(types::CancelBuilder::any()).build(), done);
-            if self.cancel_any_refused {
-                let flying: Vec<_> = self.flight.iter().collect();
-                for slot in flying {
-                    self.cancel(opcode::AsyncCancel::new(u64::from(slot)).build(), done);
-                }
-            }
-        }
-        drain(until, done, |done| {
-            self.reap(u32::MAX, until, done)?;
-            Ok(self.flight.count())
-        });
-        self.flight.stuck()
-    }
-
-    /// Asks the kernel to forget requests. What it cannot recall (a device's) ends in its own time.
-    fn cancel(&mut self, entry: squeue::Entry, done: &mut Completions) {
-        // An error here shows in the drain that follows.
-        let _ = self.flush();
-        if self.ring.sq_poll {
-            // The kernel's thread may not have taken the requests yet, which then fill the queue.
-            let _ = self.ring.enter(0, SQ_WAKEUP | SQ_WAIT);
-        }
-        // SAFETY: a cancellation points to no memory.
-        if unsafe { self.ring.queues.submission().push(&entry.user_data(CANCEL)) }.is_ok() {
-            let _ = self.flush();
-        }
-        self.harvest(done);
-    }
-}
-
-/// Whether a ring, polled or not, carries out such a request.
-#[inline]
-fn in_ring(op: Op, polled: bool) -> bool {
-    match op {
-        Op::Read | Op::Write => true,
-        Op::Sync | Op::DataSync => !polled,
-        Op::Trim => false,
+    #[inline]
+    fn result(&mut self, _: SlotId, result: i32) -> i32 {
+        result
     }
 }
 
 impl Uring {
-    fn attach(&self, files: &FileTable, slots: Arc<SlotArena>, depth: u32) -> Result<(Attached, Granted), EngineError> {
+    fn attach(
+        &self,
+        files: &FileTable,
+        slots: Arc<SlotArena>,
+        depth: u32,
+    ) -> Result<(Attached<Entries>, Granted), EngineError> {
         let options = &self.options;
         if options.polled && !files.direct {
             return Err(EngineError::Unsupported(
@@ -318,7 +144,7 @@ impl Uring {
         }
         let attached = Attached {
             ring,
-            entries: Entries::new(options, files.clone(), registered_files, transfer, slots.slots()),
+            carrier: Entries::new(options, files.clone(), registered_files, transfer, slots.slots()),
             flight: Flight::new(slots),
             poll_refused: false,
             cancel_any_refused: false,
@@ -329,7 +155,7 @@ impl Uring {
 
 /// Decides how memory is named, and registers it if that is asked.
 fn transfer(
-    ring: &Ring,
+    ring: &Ring<squeue::Entry, cqueue::Entry>,
     options: &EngineOptions,
     slots: &SlotArena,
     notes: &mut Vec<String>,
@@ -423,10 +249,10 @@ impl Drop for Uring {
             return;
         }
         // The kernel takes a closed ring apart in its own time, and would keep the files busy until then.
-        if attached.entries.registered_files {
+        if attached.carrier.registered_files {
             let _ = attached.ring.queues.submitter().unregister_files();
         }
-        if matches!(attached.entries.transfer, Transfer::Fixed { .. }) {
+        if matches!(attached.carrier.transfer, Transfer::Fixed { .. }) {
             let _ = attached.ring.queues.submitter().unregister_buffers();
         }
     }

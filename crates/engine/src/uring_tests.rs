@@ -9,7 +9,7 @@ const MS: u64 = 1_000_000;
 
 /// An engine with the reading end of an empty pipe as its file, where a read never ends by itself.
 struct Bench {
-    attached: Attached,
+    attached: Attached<Entries>,
     granted: Granted,
     writer: PipeWriter,
     done: Completions,

@@ -61,8 +61,9 @@ const MANNERS: [Manner; 5] = [
     Manner { single_issuer: false, deferred: false, cooperative: false, submit_all: false },
 ];
 
-pub(super) struct Ring {
-    pub(super) queues: IoUring,
+/// A ring of entries and completions of these sizes.
+pub(super) struct Ring<S: squeue::EntryMarker, C: cqueue::EntryMarker> {
+    pub(super) queues: IoUring<S, C>,
     /// What `io_uring_enter` takes: the descriptor, or the index of the registered ring.
     enter_fd: RawFd,
     /// [`REGISTERED_RING`] if the ring is registered.
@@ -84,9 +85,9 @@ enum Timeouts {
     Poll,
 }
 
-impl Ring {
+impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
     /// Sets a ring up in the best manner that the kernel has; what it got, in words. Fails with an errno.
-    pub(super) fn new(wish: Wish) -> Result<(Ring, Vec<String>), i32> {
+    pub(super) fn new(wish: Wish) -> Result<(Self, Vec<String>), i32> {
         let mut failure = libc::EINVAL;
         for manner in MANNERS {
             // The kernel's own submission thread excludes both ways of running completions in ours.
@@ -94,7 +95,7 @@ impl Ring {
                 continue;
             }
             match builder(wish, manner).build(wish.entries) {
-                Ok(queues) => return Ok(Ring::furnish(queues, wish, manner)),
+                Ok(queues) => return Ok(Self::furnish(queues, wish, manner)),
                 Err(error) => failure = error.raw_os_error().unwrap_or(libc::EIO),
             }
             if failure != libc::EINVAL {
@@ -104,7 +105,7 @@ impl Ring {
         Err(failure)
     }
 
-    fn furnish(queues: IoUring, wish: Wish, manner: Manner) -> (Ring, Vec<String>) {
+    fn furnish(queues: IoUring<S, C>, wish: Wish, manner: Manner) -> (Self, Vec<String>) {
         let fd = queues.as_raw_fd();
         let timeouts = if queues.params().is_feature_ext_arg() { Timeouts::Relative } else { Timeouts::Poll };
         let Wish { polled, sq_poll, .. } = wish;
@@ -206,7 +207,7 @@ impl Ring {
     }
 }
 
-impl Drop for Ring {
+impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Drop for Ring<S, C> {
     fn drop(&mut self) {
         if self.enter_flags & REGISTERED_RING != 0 {
             // Else the thread would keep the ring alive until it ends.
@@ -216,8 +217,8 @@ impl Drop for Ring {
     }
 }
 
-fn builder(wish: Wish, manner: Manner) -> Builder<squeue::Entry, cqueue::Entry> {
-    let mut builder = IoUring::builder();
+fn builder<S: squeue::EntryMarker, C: cqueue::EntryMarker>(wish: Wish, manner: Manner) -> Builder<S, C> {
+    let mut builder = IoUring::<S, C>::builder();
     builder.setup_clamp();
     if manner.single_issuer {
         builder.setup_single_issuer();
