@@ -53,6 +53,12 @@ pub fn scsi_disk_bytes(kind: NodeKind, number: DeviceNumber) -> Option<u64> {
     platform::Host::system().scsi_disk_bytes(kind, number)
 }
 
+/// Bytes of the NVMe namespace behind its generic character device (`/dev/ng0n1`), as its block device tells: 0 for
+/// a format that the block layer cannot use. `None` for all else.
+pub fn nvme_namespace_bytes(kind: NodeKind, number: DeviceNumber) -> Option<u64> {
+    platform::Host::system().nvme_namespace_bytes(kind, number)
+}
+
 /// What lies on a device.
 ///
 /// # Errors

@@ -295,6 +295,15 @@ pub struct Names {
     pub there: bool,
 }
 
+/// Devices that take commands past the block layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Devices {
+    /// SCSI disks, by their block device or `/dev/sgN` (`sg`).
+    Scsi,
+    /// NVMe namespaces, by `/dev/ngXnY` (`io_uring_cmd`).
+    Nvme,
+}
+
 /// What an engine is like; constants, the same on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caps {
@@ -314,8 +323,8 @@ pub struct Caps {
     /// Works on names: one I/O for each file, which is not opened for it (`filestat`). Lets go of what an I/O left
     /// behind at [`SyncOp::release`], which comes before the next.
     pub names: Option<Names>,
-    /// It works on devices alone (`sg`).
-    pub devices: bool,
+    /// It sends commands to devices of this kind, and works on nothing else.
+    pub devices: Option<Devices>,
     /// There is nothing that it could read or trim (`ftruncate`).
     pub only_writes: bool,
     /// Bytes go to somebody else, or come from there, in their order; the other side may [end](ENDED) it (`net`).
@@ -340,7 +349,7 @@ impl Caps {
         moves_data: true,
         writes_to_read: false,
         names: None,
-        devices: false,
+        devices: None,
         only_writes: false,
         stream: false,
         task: false,

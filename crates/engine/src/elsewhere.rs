@@ -1,6 +1,6 @@
 //! Rows of the engines that are Linux's own, for the other systems: known by name, and they say why they cannot run.
 
-use crate::api::{Availability, Caps, EngineConfig, EngineError, EngineSpec, Instance};
+use crate::api::{Availability, Caps, Devices, EngineConfig, EngineError, EngineSpec, Instance};
 
 const CAPS: Caps = Caps::ASYNCHRONOUS;
 
@@ -20,6 +20,17 @@ pub(crate) const IO_URING: EngineSpec = EngineSpec {
     doc: "Linux's io_uring",
     availability: || Availability::Missing(sentence("io_uring")),
     make: |_: &EngineConfig| -> Result<Instance, EngineError> { Err(EngineError::Unsupported(sentence("io_uring"))) },
+};
+
+/// `io_uring_cmd`.
+pub(crate) const IO_URING_CMD: EngineSpec = EngineSpec {
+    name: "io_uring_cmd",
+    caps: Caps { extends: false, devices: Some(Devices::Nvme), ..CAPS },
+    doc: "NVMe commands over io_uring, to /dev/ngXnY",
+    availability: || Availability::Missing(sentence("io_uring_cmd")),
+    make: |_: &EngineConfig| -> Result<Instance, EngineError> {
+        Err(EngineError::Unsupported(sentence("io_uring_cmd")))
+    },
 };
 
 /// `pvsync`.
@@ -79,7 +90,7 @@ pub(crate) const E4DEFRAG: EngineSpec = EngineSpec {
 /// `sg`.
 pub(crate) const SG: EngineSpec = EngineSpec {
     name: "sg",
-    caps: Caps { devices: true, ..Caps::SYNCHRONOUS },
+    caps: Caps { devices: Some(Devices::Scsi), ..Caps::SYNCHRONOUS },
     doc: "SCSI commands by SG_IO, one at a time, to /dev/sgN or the block device of a SCSI disk",
     availability: || Availability::Missing(synchronous("sg")),
     make: |_: &EngineConfig| -> Result<Instance, EngineError> { Err(EngineError::Unsupported(synchronous("sg"))) },

@@ -2,7 +2,7 @@
 
 use crate::api::EngineSpec;
 #[cfg(not(target_os = "linux"))]
-use crate::elsewhere::{E4DEFRAG, FALLOC, IO_URING, LIBAIO, NETSPLICE, PVSYNC, PVSYNC2, SG, SPLICE};
+use crate::elsewhere::{E4DEFRAG, FALLOC, IO_URING, IO_URING_CMD, LIBAIO, NETSPLICE, PVSYNC, PVSYNC2, SG, SPLICE};
 use crate::names::{DIRCREATE, DIRDELETE, DIRSTAT, FILECREATE, FILEDELETE, FILESTAT};
 use crate::{ceph, cpuio, exec, ftruncate, mmap, nbd, net, null, page_fault, posixaio, psync, sim, sync, vsync};
 #[cfg(target_os = "linux")]
@@ -14,7 +14,7 @@ use crate::{
     pvsync::{PVSYNC, PVSYNC2},
     sg::SPEC as SG,
     splice::SPEC as SPLICE,
-    uring::SPEC as IO_URING,
+    uring::{SPEC as IO_URING, command::SPEC as IO_URING_CMD},
 };
 
 /// One row per engine. An engine that cannot run here has its row too, and says why.
@@ -31,6 +31,7 @@ static ENGINES: &[EngineSpec] = &[
     FILESTAT,
     ftruncate::SPEC,
     IO_URING,
+    IO_URING_CMD,
     LIBAIO,
     mmap::SPEC,
     nbd::SPEC,

@@ -7,7 +7,7 @@ use iostrata_os::io::syscall;
 use iostrata_spec::ScsiOptions;
 
 use crate::api::{
-    Availability, Caps, EngineConfig, EngineError, EngineSpec, FileTable, Granted, Instance, Io, Op, SyncOp,
+    Availability, Caps, Devices, EngineConfig, EngineError, EngineSpec, FileTable, Granted, Instance, Io, Op, SyncOp,
 };
 use crate::arena::SlotArena;
 use crate::blocking::{self, whole};
@@ -16,7 +16,7 @@ use crate::scsi::{self, Capacity, Command, Data};
 /// The registry's row.
 pub(crate) const SPEC: EngineSpec = EngineSpec {
     name: "sg",
-    caps: Caps { devices: true, ..Caps::SYNCHRONOUS },
+    caps: Caps { devices: Some(Devices::Scsi), ..Caps::SYNCHRONOUS },
     doc: "SCSI commands by SG_IO, one at a time, to /dev/sgN or the block device of a SCSI disk",
     availability,
     make: |config: &EngineConfig| {

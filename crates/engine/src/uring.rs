@@ -5,12 +5,16 @@
 //! fio does; so is a flush with `hipri`, whose rings take nothing but reads and writes.
 
 mod attached;
+pub(crate) mod command;
 mod entries;
+mod nvme;
+mod protection;
 mod ring;
 
 use std::cell::UnsafeCell;
 use std::sync::Arc;
 
+use io_uring::squeue::EntryMarker;
 use io_uring::{Probe, cqueue, opcode, squeue};
 use iostrata_os::io::syscall;
 use iostrata_spec::EngineOptions;
@@ -80,8 +84,8 @@ impl Carrier for Entries {
     type Done = cqueue::Entry;
 
     #[inline]
-    fn carries(&self, op: Op, polled: bool) -> bool {
-        match op {
+    fn carries(&self, io: &Io, polled: bool) -> bool {
+        match io.op {
             Op::Read | Op::Write => true,
             Op::Sync | Op::DataSync => !polled,
             Op::Trim => false,
@@ -130,10 +134,7 @@ impl Uring {
             notes.push("its files are not registered: not all of them can be open at a time".into());
         }
         if registered_files {
-            let descriptors: Vec<_> = files.descriptors().collect();
-            ring.queues.submitter().register_files(&descriptors).map_err(|error| {
-                registration_error("registerfiles=1", "its files", &error, "the limit of open files (ulimit -n)")
-            })?;
+            register_files(&ring, files)?;
             used.push("registered files".into());
         }
         let transfer = transfer(&ring, options, &slots, &mut notes)?;
@@ -161,19 +162,7 @@ fn transfer(
     notes: &mut Vec<String>,
 ) -> Result<Transfer, EngineError> {
     if options.fixed_buffers {
-        let slots_per_buffer = (MAX_BUFFER_BYTES / slots.slot_bytes()).clamp(1, u32::MAX as usize) as u32;
-        let buffers: Vec<libc::iovec> = (0..slots.slots())
-            .step_by(slots_per_buffer as usize)
-            .map(|first| libc::iovec {
-                iov_base: slots.ptr(first).cast(),
-                iov_len: slots_per_buffer.min(slots.slots() - first) as usize * slots.slot_bytes(),
-            })
-            .collect();
-        // SAFETY: the arena outlives the ring: both are dropped together, and leaked together when requests are stuck.
-        unsafe { ring.queues.submitter().register_buffers(&buffers) }.map_err(|error| {
-            registration_error("fixedbufs=1", "its buffers", &error, "the limit of locked memory (ulimit -l)")
-        })?;
-        return Ok(Transfer::Fixed { slots_per_buffer });
+        return register_buffers(ring, slots).map(|slots_per_buffer| Transfer::Fixed { slots_per_buffer });
     }
     let mut probe = Probe::new();
     let plain = ring.queues.submitter().register_probe(&mut probe).is_ok() && probe.is_supported(opcode::Read::CODE);
@@ -185,6 +174,37 @@ fn transfer(
     }
     let empty = || UnsafeCell::new(libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 });
     Ok(Transfer::Vectored((0..slots.slots()).map(|_| empty()).collect()))
+}
+
+/// Registers the files with the ring.
+fn register_files<S: EntryMarker, C: cqueue::EntryMarker>(
+    ring: &Ring<S, C>,
+    files: &FileTable,
+) -> Result<(), EngineError> {
+    let descriptors: Vec<_> = files.descriptors().collect();
+    ring.queues.submitter().register_files(&descriptors).map_err(|error| {
+        registration_error("registerfiles=1", "its files", &error, "the limit of open files (ulimit -n)")
+    })
+}
+
+/// Registers all slots with the ring; how many there are to a buffer.
+fn register_buffers<S: EntryMarker, C: cqueue::EntryMarker>(
+    ring: &Ring<S, C>,
+    slots: &SlotArena,
+) -> Result<u32, EngineError> {
+    let slots_per_buffer = (MAX_BUFFER_BYTES / slots.slot_bytes()).clamp(1, u32::MAX as usize) as u32;
+    let buffers: Vec<libc::iovec> = (0..slots.slots())
+        .step_by(slots_per_buffer as usize)
+        .map(|first| libc::iovec {
+            iov_base: slots.ptr(first).cast(),
+            iov_len: slots_per_buffer.min(slots.slots() - first) as usize * slots.slot_bytes(),
+        })
+        .collect();
+    // SAFETY: the arena outlives the ring: both are dropped together, and leaked together when requests are stuck.
+    unsafe { ring.queues.submitter().register_buffers(&buffers) }.map_err(|error| {
+        registration_error("fixedbufs=1", "its buffers", &error, "the limit of locked memory (ulimit -l)")
+    })?;
+    Ok(slots_per_buffer)
 }
 
 fn registration_error(option: &str, what: &str, error: &std::io::Error, likely: &str) -> EngineError {

@@ -206,9 +206,8 @@ fn refusal(job: &Job, engine: &EngineSpec) -> Option<RunError> {
     if let iostrata_engine::Availability::Missing(why) = (engine.availability)() {
         return Some(RunError::job(job, format!("ioengine={} cannot run here: {why}", job.engine)));
     }
-    if job.shape.placement.means == PlacementMeans::Fdp && job.engine != "io_uring_cmd" {
-        let text = "dataplacement=fdp is a command to an NVMe device, which ioengine=io_uring_cmd alone can send; \
-                    dataplacement=streams works through the file system";
+    if job.shape.placement.means == PlacementMeans::Fdp {
+        let text = "dataplacement=fdp is not carried out yet; dataplacement=streams works through the file system";
         return Some(RunError::job(job, text.into()));
     }
     if engine.caps.only_writes && (job.workload.reads || job.workload.trims) {

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use iostrata_device::scsi_disk_bytes;
-use iostrata_engine::{EngineConfig, EngineSpec, Instance};
+use iostrata_device::{nvme_namespace_bytes, scsi_disk_bytes};
+use iostrata_engine::{Devices, EngineConfig, EngineSpec, Instance};
 use iostrata_os::file::{Facts, Kind, facts_at};
 use iostrata_spec::{Fallocate, Job, Size, ZoneMode};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -59,7 +59,7 @@ impl MadeFiles {
         let made_bytes = self.0.get(path).copied();
         match facts_at(path) {
             Ok(facts) if engine.caps.names.is_some() => name_taken(job, engine, path, &facts),
-            Ok(facts) if engine.caps.devices => device(job, engine, path, &facts),
+            Ok(facts) if engine.caps.devices.is_some() => device(job, engine, path, &facts),
             Ok(facts) if facts.kind == Kind::Directory => Err(RunError::job_errno(
                 job,
                 libc::EISDIR,
@@ -70,7 +70,7 @@ impl MadeFiles {
                 bytes: facts.size_bytes.max(made_bytes.unwrap_or(0)),
                 there_bytes: facts.size_bytes,
             }),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !engine.caps.devices => {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && engine.caps.devices.is_none() => {
                 let kind = made_bytes.map(|_| Kind::Regular);
                 Ok(Present { kind, bytes: made_bytes.unwrap_or(0), there_bytes: 0 })
             }
@@ -147,16 +147,22 @@ fn remote_bytes(job: &Job, engine: &EngineSpec) -> Result<u64, RunError> {
     asked.map_err(|error| RunError::job_errno(job, error.errno(), format!("ioengine={}: {error}", engine.name)))
 }
 
-/// The disk that the engine sends its commands to; `/dev/sg0` is as long as the disk that it is another way to.
+/// The device that the engine sends its commands to. `/dev/sg0` and `/dev/ng0n1` are as long as the disks that they are
+/// other ways to.
 fn device(job: &Job, engine: &EngineSpec, path: &Path, facts: &Facts) -> Result<Present, RunError> {
-    let Some(bytes) = scsi_disk_bytes(facts.kind, facts.device) else {
-        let text = format!(
-            "{} is no SCSI disk: ioengine={} takes /dev/sgN or the block device of a whole disk, because its commands \
-             count from where the disk begins",
-            path.display(),
-            engine.name
-        );
-        return Err(RunError::job_errno(job, libc::ENOTBLK, text));
+    let (bytes, wanted) = match engine.caps.devices {
+        Some(Devices::Nvme) => (
+            nvme_namespace_bytes(facts.kind, facts.device),
+            "no generic device of an NVMe namespace: ioengine=io_uring_cmd takes /dev/ngXnY, as `nvme list` shows them",
+        ),
+        _ => (
+            scsi_disk_bytes(facts.kind, facts.device),
+            "no SCSI disk: ioengine=sg takes /dev/sgN or the block device of a whole disk, because its commands count \
+             from where the disk begins",
+        ),
+    };
+    let Some(bytes) = bytes else {
+        return Err(RunError::job_errno(job, libc::ENOTBLK, format!("{} is {wanted}", path.display())));
     };
     Ok(Present { kind: Some(facts.kind), bytes, there_bytes: bytes })
 }

@@ -57,12 +57,7 @@ pub const ENGINES: &[EngineName] = &[
     absent("ime_psync", "IME, synchronous", "needs DDN's libim_client", MOUNTED),
     absent("ime_psyncv", "IME, vectored", "needs DDN's libim_client", MOUNTED),
     engine("io_uring", "Linux's shared submission and completion rings"),
-    absent(
-        "io_uring_cmd",
-        "NVMe pass-through over io_uring",
-        LATER,
-        "use ioengine=io_uring on the block device of the namespace",
-    ),
+    engine("io_uring_cmd", "NVMe commands over io_uring"),
     engine("libaio", "Linux's kernel AIO"),
     absent("libblkio", "block devices by libblkio", "needs libblkio", "use ioengine=io_uring on the block device"),
     absent(

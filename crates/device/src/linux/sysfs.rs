@@ -92,6 +92,18 @@ impl Host {
         folder.join("device/scsi_level").exists().then_some(disk.size_bytes)
     }
 
+    /// Bytes of the NVMe namespace behind this generic character device.
+    pub(crate) fn nvme_namespace_bytes(&self, kind: Kind, number: DeviceNumber) -> Option<u64> {
+        let tree = self.tree().ok().filter(|_| kind == Kind::Char)?;
+        match self.behind(&tree, number) {
+            Behind::Disks(disks) if disks.len() == 1 => {
+                let disk = tree.get(disks[0])?;
+                disk.name.starts_with("nvme").then_some(disk.size_bytes)
+            }
+            _ => None,
+        }
+    }
+
     /// The node of a device as the kernel names it.
     pub(crate) fn node(&self, device: &Device) -> PathBuf {
         self.root.join("dev").join(device.name.replace('!', "/"))

@@ -309,3 +309,16 @@ fn commands_are_sent_to_whole_scsi_disks_alone() {
         assert_eq!(bytes(kind, place), expected, "{kind:?} {place}");
     }
 }
+
+#[test]
+fn a_generic_device_is_as_long_as_its_namespace() {
+    let m = machine();
+    let host = Host::at(m.dir.path());
+    let bytes = |kind, place| host.nvme_namespace_bytes(kind, number(place).unwrap());
+    let namespace = bytes(Kind::Char, "240:0");
+    assert_eq!(namespace, host.tree().unwrap().get(number("259:0").unwrap()).map(|disk| disk.size_bytes));
+    // Its block device, a controller, a SCSI disk's other face, the null device.
+    for (kind, place) in [(Kind::Block, "259:0"), (Kind::Char, "241:0"), (Kind::Char, "21:0"), (Kind::Char, "1:3")] {
+        assert_eq!(bytes(kind, place), None, "{kind:?} {place}");
+    }
+}

@@ -34,6 +34,11 @@ impl Host {
         None
     }
 
+    /// Nor to namespaces.
+    pub(crate) fn nvme_namespace_bytes(&self, _: Kind, _: DeviceNumber) -> Option<u64> {
+        None
+    }
+
     /// `/dev/rdiskN` is the raw face of `/dev/diskN`; null, zero and the random sources lose nothing.
     pub(crate) fn behind(&self, tree: &Tree, number: DeviceNumber) -> Behind {
         let same = |path: &Path| facts_at(path).is_ok_and(|f| f.kind == Kind::Char && f.device == number);

@@ -3,7 +3,7 @@
 use io_uring::{cqueue, opcode, squeue, types};
 
 use super::ring::{GETEVENTS, Ring, SQ_WAIT, SQ_WAKEUP};
-use crate::api::{Completion, Completions, Deadline, EngineError, Io, Op, SlotId, Stuck};
+use crate::api::{Completion, Completions, Deadline, EngineError, Io, SlotId, Stuck};
 use crate::blocking::buffer;
 use crate::flight::{Flight, drain, over};
 
@@ -21,8 +21,8 @@ pub(super) trait Carrier {
     /// The ring's completions.
     type Done: cqueue::EntryMarker + Finished;
 
-    /// Whether the ring, polled or not, carries out such a request.
-    fn carries(&self, op: Op, polled: bool) -> bool;
+    /// Whether the ring, polled or not, carries out this request.
+    fn carries(&self, io: &Io, polled: bool) -> bool;
 
     /// The entry for a request whose bytes are at `address`; its user data is the slot.
     fn make(&mut self, io: &Io, address: *mut u8) -> &Self::Entry;
@@ -81,7 +81,7 @@ impl<K: Carrier> Attached<K> {
         let mut queue = self.ring.queues.submission();
         let room = queue.capacity() - queue.len();
         for (count, io) in ios.iter().enumerate() {
-            if count == room || !self.carrier.carries(io.op, polled) {
+            if count == room || !self.carrier.carries(io, polled) {
                 return count;
             }
             let address = buffer(self.flight.arena(), io);
@@ -143,7 +143,7 @@ impl<K: Carrier> Attached<K> {
             self.flush()?;
             match ios.get(taken) {
                 None => return Ok(taken),
-                Some(io) if self.carrier.carries(io.op, self.ring.polled) => {
+                Some(io) if self.carrier.carries(io, self.ring.polled) => {
                     // There was no room: what the kernel has taken since has made some, or it takes no more for now.
                     if pushed == 0 {
                         return Ok(taken);

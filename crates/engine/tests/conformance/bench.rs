@@ -40,8 +40,8 @@ pub(crate) struct Bench {
 
 /// The engines that can run here; the others are named.
 pub(crate) fn engines() -> impl Iterator<Item = &'static EngineSpec> {
-    // What a remote one needs is a server, which the tests of the whole program start.
-    let near = iostrata_engine::engines().iter().filter(|engine| !engine.caps.remote);
+    // What a remote one needs is a server, which the tests of the whole program start; others need devices.
+    let near = iostrata_engine::engines().iter().filter(|engine| !engine.caps.remote && engine.caps.devices.is_none());
     near.filter(|engine| match (engine.availability)() {
         Availability::Here => true,
         Availability::Missing(reason) => {
@@ -53,7 +53,8 @@ pub(crate) fn engines() -> impl Iterator<Item = &'static EngineSpec> {
 
 /// The engines that move data from and to files, in the manners that they have.
 pub(crate) fn on_files() -> Vec<(&'static EngineSpec, EngineOptions, &'static str)> {
-    let movers = engines().filter(|engine| engine.caps.opens_files() && engine.caps.moves_data && !engine.caps.devices);
+    let movers =
+        engines().filter(|engine| engine.caps.opens_files() && engine.caps.moves_data && engine.caps.devices.is_none());
     let plain = movers.map(|engine| (engine, EngineOptions::default(), ""));
     let mut all: Vec<_> = plain.collect();
     if let Some(&(uring, ..)) = all.iter().find(|(engine, ..)| engine.name == "io_uring") {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use iostrata_device::{Guard, OpenHow, SyncKind};
-use iostrata_engine::{EngineSpec, FileId, FileTable, Io, Op};
+use iostrata_engine::{Devices, EngineSpec, FileId, FileTable, Io, Op};
 use iostrata_os::file::{self, Advice, Kind};
 use iostrata_spec::{FadviseHint, Job, SyncFlag};
 
@@ -316,7 +316,8 @@ fn how(job: &Job, engine: &EngineSpec) -> OpenHow {
         read: true,
         write: writes,
         create: writes && job.allow_create,
-        direct: job.direct,
+        // No cache is between us and a namespace, and its node cannot be opened so.
+        direct: job.direct && engine.caps.devices != Some(Devices::Nvme),
         sync: match job.sync_flag {
             SyncFlag::None => SyncKind::None,
             SyncFlag::Sync => SyncKind::Sync,

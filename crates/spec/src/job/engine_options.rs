@@ -202,6 +202,69 @@ impl Default for CephOptions {
     }
 }
 
+/// io_uring_cmd `write_mode`: the command that is sent for a write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NvmeWrite {
+    /// Write.
+    #[default]
+    Write,
+    /// Write Uncorrectable.
+    Uncorrectable,
+    /// Write Zeroes.
+    Zeroes,
+    /// Verify.
+    Verify,
+}
+
+/// io_uring_cmd: how NVMe commands look.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NvmeOptions {
+    /// `write_mode`.
+    pub write: NvmeWrite,
+    /// `deac`: Write Zeroes may deallocate.
+    pub deallocate: bool,
+    /// `read_mode=verify`: Verify is sent for a read.
+    pub verifies: bool,
+    /// `readfua`.
+    pub read_through: bool,
+    /// `writefua`.
+    pub write_through: bool,
+    /// `md_per_io_size`, bytes.
+    pub metadata_bytes: u64,
+    /// `pi_act`: the controller makes protection information and takes it off.
+    pub protection_action: bool,
+    /// `pi_chk`: words, with commas between.
+    pub protection_checks: Option<String>,
+    /// `apptag`.
+    pub application_tag: u16,
+    /// `apptag_mask`.
+    pub application_mask: u16,
+}
+
+impl NvmeOptions {
+    /// Whether `pi_chk` has this word.
+    pub fn checks(&self, word: &str) -> bool {
+        self.protection_checks.iter().any(|list| list.split(',').any(|one| one.trim() == word))
+    }
+}
+
+impl Default for NvmeOptions {
+    fn default() -> Self {
+        NvmeOptions {
+            write: NvmeWrite::Write,
+            deallocate: false,
+            verifies: false,
+            read_through: false,
+            write_through: false,
+            metadata_bytes: 0,
+            protection_action: true,
+            protection_checks: None,
+            application_tag: 0x1234,
+            application_mask: 0xffff,
+        }
+    }
+}
+
 /// Options that engines own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineOptions {
@@ -253,6 +316,8 @@ pub struct EngineOptions {
     pub force_async: u32,
     /// `cmdprio_*`: I/Os that go down under a priority of their own.
     pub command_priority: CommandPriority,
+    /// io_uring_cmd.
+    pub nvme: NvmeOptions,
     /// `sim`'s law.
     pub sim: SimLaw,
 }
@@ -284,6 +349,7 @@ impl Default for EngineOptions {
             userspace_reap: false,
             force_async: 0,
             command_priority: CommandPriority::default(),
+            nvme: NvmeOptions::default(),
             sim: SimLaw::default(),
         }
     }

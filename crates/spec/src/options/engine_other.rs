@@ -1,7 +1,7 @@
 //! Options of engines that come later: known, and refused with what they would do.
 
 use super::{MAX32, merged};
-use crate::job::{CpuMode, LookUp, NetProtocol, ScsiWrite};
+use crate::job::{CpuMode, LookUp, NetProtocol, NvmeWrite, ScsiWrite};
 use crate::table::{Category, OptionSpec, Status};
 use crate::value::{Choice, Kind, TimeUnit, Value};
 
@@ -14,7 +14,9 @@ const fn row(engines: Engines, name: &'static str, kind: Kind, summary: &'static
 const COUNT: Kind = Kind::Int { min: 0, max: MAX32 };
 const BYTES: Kind = Kind::Bytes { min: 0, max: u64::MAX };
 const CMDPRIO: Engines = &["libaio", "io_uring", "io_uring_cmd"];
-const METADATA: Engines = &["io_uring", "io_uring_cmd", "xnvme"];
+/// Engines with metadata that do not carry them yet.
+const ELSEWHERE: Engines = &["io_uring", "xnvme"];
+const HALF: Kind = Kind::Int { min: 0, max: 0xffff };
 const CEPH: Engines = &["rbd", "rados"];
 const SOCKET: Engines = &["net", "netsplice"];
 const GLUSTER: Engines = &["gfapi", "gfapi_async"];
@@ -60,13 +62,39 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
             (*split != [None, None, None]).then(|| Value::Priorities(split.clone()))
         },
     )),
-    row(METADATA, "md_per_io_size", BYTES, "size of the separate metadata buffer of an I/O").harmless(&["0"]),
-    row(METADATA, "pi_act", Kind::Bool, "the device makes and checks protection information").default("1"),
-    row(METADATA, "pi_chk", Kind::Text, "which protection fields are checked"),
-    row(METADATA, "apptag", COUNT, "application tag of protection information").default("0x1234"),
-    row(METADATA, "apptag_mask", COUNT, "mask of the application tag").default("0xffff"),
+    row(CMD, "md_per_io_size", Kind::Bytes { min: 0, max: 1 << 30 }, "size of the separate metadata buffer of an I/O")
+        .default("0")
+        .linux_only()
+        .access(plain!(Bytes, job.engine_options.nvme.metadata_bytes)),
+    row(ELSEWHERE, "md_per_io_size", BYTES, "size of the separate metadata buffer of an I/O").harmless(&["0"]),
+    row(CMD, "pi_act", Kind::Bool, "the device makes and takes off protection information")
+        .default("1")
+        .linux_only()
+        .access(flag!(job.engine_options.nvme.protection_action)),
+    row(ELSEWHERE, "pi_act", Kind::Bool, "the device makes and takes off protection information").default("1"),
+    row(
+        CMD,
+        "pi_chk",
+        Kind::Words(words!["GUARD": "the check of the data", "REFTAG": "the block's number",
+        "APPTAG": "the application's tag"]),
+        "which protection fields are checked",
+    )
+    .linux_only()
+    .access(plain!(some Text, job.engine_options.nvme.protection_checks)),
+    row(ELSEWHERE, "pi_chk", Kind::Text, "which protection fields are checked"),
+    row(CMD, "apptag", HALF, "application tag of protection information")
+        .default("0x1234")
+        .linux_only()
+        .access(int!(job.engine_options.nvme.application_tag)),
+    row(ELSEWHERE, "apptag", HALF, "application tag of protection information").default("0x1234"),
+    row(CMD, "apptag_mask", HALF, "mask of the application tag")
+        .default("0xffff")
+        .linux_only()
+        .access(int!(job.engine_options.nvme.application_mask)),
+    row(ELSEWHERE, "apptag_mask", HALF, "mask of the application tag").default("0xffff"),
     row(CMD, "cmd_type", Kind::Choice(words!["nvme": "NVMe", "sg": "SCSI generic"]), "kind of pass-through command")
-        .default("nvme"),
+        .default("nvme")
+        .harmless(&["nvme"]),
     row(CMD, "cdb_len", COUNT, "length of the SCSI command block"),
     row(
         CMD,
@@ -75,14 +103,35 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "verify": "verify"]),
         "command sent for a write",
     )
-    .default("write"),
-    row(CMD, "deac", Kind::Bool, "deallocate with write zeroes").default("0"),
-    row(CMD, "read_mode", Kind::Choice(words!["read": "read", "verify": "verify"]), "command sent for a read"),
+    .default("write")
+    .linux_only()
+    .access(choice!(
+        job.engine_options.nvme.write,
+        "write" => NvmeWrite::Write,
+        "uncor" => NvmeWrite::Uncorrectable,
+        "zeroes" => NvmeWrite::Zeroes,
+        "verify" => NvmeWrite::Verify,
+    )),
+    row(CMD, "deac", Kind::Bool, "deallocate with write zeroes")
+        .default("0")
+        .linux_only()
+        .access(flag!(job.engine_options.nvme.deallocate)),
+    row(CMD, "read_mode", Kind::Choice(words!["read": "read", "verify": "verify"]), "command sent for a read")
+        .default("read")
+        .linux_only()
+        .access(choice!(job.engine_options.nvme.verifies, "read" => false, "verify" => true)),
     row(CMD, "verify_mode", Kind::Choice(words!["read": "read", "compare": "compare"]), "command sent for a check")
-        .default("read"),
+        .default("read")
+        .harmless(&["read"]),
     row(CMD, "verify_bytchk", COUNT, "how SCSI verify compares"),
-    row(CMD, "readfua", Kind::Bool, "reads bypass the device's cache").default("0").harmless(&["0"]),
-    row(CMD, "writefua", Kind::Bool, "writes bypass the device's cache").default("0").harmless(&["0"]),
+    row(CMD, "readfua", Kind::Bool, "reads bypass the device's cache")
+        .default("0")
+        .linux_only()
+        .access(flag!(job.engine_options.nvme.read_through)),
+    row(CMD, "writefua", Kind::Bool, "writes bypass the device's cache")
+        .default("0")
+        .linux_only()
+        .access(flag!(job.engine_options.nvme.write_through)),
     row(SCSI, "readfua", Kind::Bool, "reads bypass the device's cache")
         .default("0")
         .linux_only()
@@ -91,14 +140,40 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         .default("0")
         .linux_only()
         .access(flag!(job.engine_options.scsi.write_fua)),
-    row(CMD, "fixedbufs", Kind::Flag, "register buffers with the kernel").harmless(&["0"]),
-    row(CMD, "registerfiles", Kind::Flag, "register files with the kernel").harmless(&["0"]),
-    row(&["io_uring_cmd", "xnvme"], "sqthread_poll", Kind::Flag, "a kernel thread submits").harmless(&["0"]),
-    row(CMD, "sqthread_poll_cpu", COUNT, "CPU of that thread"),
-    row(CMD, "nonvectored", Kind::Int { min: -1, max: 1 }, "commands without vectors"),
-    row(CMD, "force_async", COUNT, "every Nth command through a kernel worker").harmless(&["0"]),
+    row(CMD, "fixedbufs", Kind::Flag, "register buffers with the kernel")
+        .default("0")
+        .linux_only()
+        .access(flag!(job.engine_options.fixed_buffers)),
+    row(CMD, "registerfiles", Kind::Flag, "register files with the kernel")
+        .default("0")
+        .linux_only()
+        .access(flag!(job.engine_options.register_files)),
+    row(CMD, "sqthread_poll", Kind::Flag, "a kernel thread submits")
+        .default("0")
+        .linux_only()
+        .access(flag!(job.engine_options.sq_poll)),
+    row(&["xnvme"], "sqthread_poll", Kind::Flag, "a kernel thread submits").harmless(&["0"]),
+    row(CMD, "sqthread_poll_cpu", Kind::Int { min: 0, max: 65_535 }, "CPU of that thread")
+        .linux_only()
+        .access(int!(some job.engine_options.sq_poll_cpu)),
+    row(CMD, "nonvectored", Kind::Int { min: -1, max: 1 }, "commands without vectors")
+        .default("1")
+        .linux_only()
+        .access((
+            |d, v| {
+                if let Value::Int(n) = v {
+                    d.job.engine_options.vectored = n == 0
+                }
+            },
+            |d| Some(Value::Int(i64::from(!d.job.engine_options.vectored))),
+        )),
+    row(CMD, "force_async", COUNT, "every Nth command through a kernel worker")
+        .default("0")
+        .linux_only()
+        .access(int!(job.engine_options.force_async)),
     row(SCSI, "hipri", Kind::Flag, "poll for completions").linux_only().access(flag!(job.engine_options.polled)),
-    row(&["io_uring_cmd", "xnvme", "libblkio"], "hipri", Kind::Flag, "poll for completions").harmless(&["0"]),
+    row(CMD, "hipri", Kind::Flag, "poll for completions").linux_only().access(flag!(job.engine_options.polled)),
+    row(&["xnvme", "libblkio"], "hipri", Kind::Flag, "poll for completions").harmless(&["0"]),
     row(&["pvsync2"], "hipri", Kind::Flag, "poll for completions")
         .default("0")
         .linux_only()

@@ -332,6 +332,24 @@ const CASES: &[(&str, &[&str], Check)] = &[
     ("ttl", &["--ioengine=netsplice", "--ttl=9"], |j| j.engine_options.net.ttl == 9),
     ("window_size", &["--ioengine=net", "--window_size=64k"], |j| j.engine_options.net.window_bytes == 64 << 10),
     ("mss", &["--ioengine=net", "--mss=900"], |j| j.engine_options.net.segment_bytes == 900),
+    ("md_per_io_size", &["--ioengine=io_uring_cmd", "--md_per_io_size=64"], |j| {
+        j.engine_options.nvme.metadata_bytes == 64
+    }),
+    ("pi_act", &["--ioengine=io_uring_cmd", "--pi_act=0"], |j| !j.engine_options.nvme.protection_action),
+    ("pi_chk", &["--ioengine=io_uring_cmd", "--pi_chk=GUARD,APPTAG"], |j| {
+        j.engine_options.nvme.checks("APPTAG") && !j.engine_options.nvme.checks("REFTAG")
+    }),
+    ("apptag", &["--ioengine=io_uring_cmd", "--apptag=0x77"], |j| j.engine_options.nvme.application_tag == 0x77),
+    ("apptag_mask", &["--ioengine=io_uring_cmd", "--apptag_mask=0xff"], |j| {
+        j.engine_options.nvme.application_mask == 0xff
+    }),
+    ("write_mode", &["--ioengine=io_uring_cmd", "--write_mode=zeroes"], |j| {
+        j.engine_options.nvme.write == NvmeWrite::Zeroes
+    }),
+    ("deac", &["--ioengine=io_uring_cmd", "--deac=1"], |j| j.engine_options.nvme.deallocate),
+    ("read_mode", &["--ioengine=io_uring_cmd", "--read_mode=verify"], |j| j.engine_options.nvme.verifies),
+    ("readfua", &["--ioengine=io_uring_cmd", "--readfua=1"], |j| j.engine_options.nvme.read_through),
+    ("writefua", &["--ioengine=io_uring_cmd", "--writefua=1"], |j| j.engine_options.nvme.write_through),
     ("uri", &["--ioengine=nbd", "--uri=nbd://h/x"], |j| j.engine_options.uri.as_deref() == Some("nbd://h/x")),
     ("userspace_reap", &["--ioengine=libaio", "--userspace_reap"], |j| j.engine_options.userspace_reap),
     ("libaio_vectored", &["--ioengine=libaio", "--libaio_vectored=1"], |j| j.engine_options.vectored_aio),
