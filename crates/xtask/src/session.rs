@@ -40,7 +40,12 @@ pub(crate) const GROUPS: &[Group] = &[
         limit: Duration::from_secs(1200),
     },
     Group { stage: "servers", prefixes: &["servers", "browser"], one_by_one: true, limit: Duration::from_secs(1200) },
+    // Disks that few machines have: `soak` alone runs them.
+    Group { stage: HARDWARE, prefixes: &["hardware"], one_by_one: true, limit: Duration::from_secs(1200) },
 ];
+
+/// The stage of tests on real disks of kinds that CI does not have.
+pub(crate) const HARDWARE: &str = "hardware";
 
 /// The stage that runs the tests in `file` (`None`: beside the code).
 fn stage_of(file: Option<&str>) -> &'static str {

@@ -160,7 +160,7 @@ fn goldens(session: &mut Session) -> Result<Ledger> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::GROUPS;
+    use crate::session::{GROUPS, HARDWARE};
 
     fn parsed(words: &[&str]) -> Result<Options> {
         parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn every_group_of_test_programs_has_its_stage() {
-        for group in GROUPS {
+        for group in GROUPS.iter().filter(|group| group.stage != HARDWARE) {
             assert!(STAGES.iter().any(|stage| stage.name == group.stage), "no stage {}", group.stage);
         }
     }

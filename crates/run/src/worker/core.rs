@@ -399,9 +399,10 @@ impl<C: Clock> Core<'_, C> {
             && let Some(counters) = self.live.direction(direction)
         {
             let [_, clat_ns, lat_ns] = slot.latencies_ns(now_ns);
-            let (total, measure) = (self.job.reporting.lat_percentiles, self.job.measure);
-            if if total { measure.lat } else { measure.clat } {
-                counters.record_priority(slot.io.priority, if total { lat_ns } else { clat_ns });
+            let (clat, lat) = ((self.job.measure.clat, clat_ns), (self.job.measure.lat, lat_ns));
+            let (measured, latency_ns) = if self.job.reporting.lat_percentiles { lat } else { clat };
+            if measured {
+                counters.record_priority(slot.io.priority, latency_ns);
             }
         }
         if let Some(log) = &mut self.log {

@@ -1,4 +1,4 @@
-//! Options of engines that come later: known, and refused with what they would do.
+//! Options of the other engines; those of engines that are not there are known, and refused with what they would do.
 
 use super::{MAX32, merged};
 use crate::job::{CpuMode, LookUp, NetProtocol, NvmeWrite, ScsiWrite};
