@@ -1,7 +1,8 @@
-//! `io_uring_cmd` on a real NVMe namespace, beside fio where it has the engine. For `cargo xtask soak --stage hardware`.
+//! `io_uring_cmd` on a real NVMe namespace, beside fio where it has the engine. For `cargo xtask soak --stage
+//! hardware`.
 //!
-//! The namespace is named by `IOSTRATA_NVME=/dev/ngXnY`, and what is on it is lost. Any format will do: with metadata in
-//! a buffer of their own or behind the data of each block, with protection information or without.
+//! The namespace is named by `IOSTRATA_NVME=/dev/ngXnY`, and what is on it is lost. Any format will do: with metadata
+//! in a buffer of their own or behind the data of each block, with protection information or without.
 
 #![cfg(target_os = "linux")]
 
