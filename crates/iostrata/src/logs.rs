@@ -45,6 +45,8 @@ struct Part {
     file: Option<BufWriter<File>>,
     /// Compresses; lines go to the file as they are without it.
     packer: Option<Packer>,
+    /// Room for what is written at a time.
+    bytes: Vec<u8>,
 }
 
 /// The logs of one worker.
@@ -138,7 +140,7 @@ fn parts_of(worker: &WorkerPlan, debug: Debug) -> Parts {
         let packer = compressed.then(|| Packer::new(logs.compressed_bytes.unwrap_or(PACKED_BYTES) as usize));
         let mut own = temporary(&path).into_os_string();
         own.push(format!(".{}", worker.thread_number));
-        Part { kind, path, temporary: own.into(), file: None, packer }
+        Part { kind, path, temporary: own.into(), file: None, packer, bytes: Vec::new() }
     };
     let wanted = |kind: LogKind| prefix_of(logs, kind).map(|prefix| part(kind, prefix));
     let style = LogStyle {
@@ -224,15 +226,13 @@ impl Parts {
             LogPiece::Ios(ios) => {
                 for part in &mut self.parts {
                     let kind = part.kind;
-                    for entry in ios.iter().filter_map(|io| Entry::of_io(kind, io)) {
-                        part.write(&entry, &style)?;
-                    }
+                    part.write(ios.iter().filter_map(|io| Entry::of_io(kind, io)), &style)?;
                 }
             }
             LogPiece::Windows(rows) => {
                 for row in rows {
                     let part = self.parts.iter_mut().find(|part| part.kind == row.kind);
-                    part.map_or(Ok(()), |part| part.write(&Entry::of_window(row), &style))?;
+                    part.map_or(Ok(()), |part| part.write([Entry::of_window(row)], &style))?;
                 }
             }
             LogPiece::Histogram(row) => {
@@ -246,12 +246,18 @@ impl Parts {
 }
 
 impl Part {
-    fn write(&mut self, entry: &Entry, style: &LogStyle) -> io::Result<()> {
-        let bytes = match &mut self.packer {
-            Some(packer) => packer.add(entry, style),
-            None => Some(entry.line(style).into_bytes()),
-        };
-        bytes.map_or(Ok(()), |bytes| self.open()?.write_all(&bytes))
+    fn write(&mut self, entries: impl IntoIterator<Item = Entry>, style: &LogStyle) -> io::Result<()> {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.clear();
+        for entry in entries {
+            match &mut self.packer {
+                Some(packer) => bytes.extend(packer.add(&entry, style).unwrap_or_default()),
+                None => entry.write_line(style, &mut bytes),
+            }
+        }
+        let written = if bytes.is_empty() { Ok(()) } else { self.open()?.write_all(&bytes) };
+        self.bytes = bytes;
+        written
     }
 
     fn open(&mut self) -> io::Result<&mut BufWriter<File>> {

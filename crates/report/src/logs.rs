@@ -50,7 +50,7 @@ impl Entry {
     pub fn of_io(kind: LogKind, io: &IoRecord) -> Option<Entry> {
         let value = match kind {
             // As fio: thousands of bytes per second during this I/O.
-            LogKind::Bandwidth => (u128::from(io.bytes) * 1_000_000 / u128::from(io.clat_ns.max(1))) as u64,
+            LogKind::Bandwidth => u64::from(io.bytes) * 1_000_000 / io.clat_ns.max(1),
             LogKind::Iops => 1,
             LogKind::Slat => io.slat_ns,
             LogKind::Clat => io.clat_ns,
@@ -99,26 +99,43 @@ impl Entry {
 
     /// The line of text.
     pub fn line(&self, style: &LogStyle) -> String {
-        let value = match (style.mean, style.largest) {
-            (true, true) if self.is_window() => format!("{}, {}", self.value, self.largest),
-            (false, true) => self.largest.to_string(),
-            _ => self.value.to_string(),
+        let mut line = Vec::new();
+        self.write_line(style, &mut line);
+        String::from_utf8_lossy(&line).into_owned()
+    }
+
+    /// Adds the line of text to others. There may be millions of them: nothing is allocated for one.
+    pub fn write_line(&self, style: &LogStyle, lines: &mut Vec<u8>) {
+        let mut digits = itoa::Buffer::new();
+        let mut number = |lines: &mut Vec<u8>, before: &str, value: u64| {
+            lines.extend_from_slice(before.as_bytes());
+            lines.extend_from_slice(digits.format(value).as_bytes());
         };
-        let mut line = format!("{}, {value}, {}, {}", self.time_ms + style.base_ms, self.direction, self.bytes);
-        if style.offset {
-            line.push_str(&format!(", {}", self.offset));
+        number(lines, "", self.time_ms + style.base_ms);
+        match (style.mean, style.largest) {
+            (true, true) if self.is_window() => {
+                number(lines, ", ", self.value);
+                number(lines, ", ", self.largest);
+            }
+            (false, true) => number(lines, ", ", self.largest),
+            _ => number(lines, ", ", self.value),
         }
+        number(lines, ", ", self.direction.into());
+        number(lines, ", ", self.bytes);
+        if style.offset {
+            number(lines, ", ", self.offset);
+        }
+        let priority = self.priority(style);
         if style.prio {
-            line.push_str(&format!(", 0x{:04x}", self.priority(style)));
+            lines.extend_from_slice(format!(", 0x{priority:04x}").as_bytes());
         } else {
             // Class 1 is real time, which fio calls high.
-            line.push_str(if self.priority(style) >> 13 == 1 { ", 1" } else { ", 0" });
+            lines.extend_from_slice(if priority >> 13 == 1 { b", 1" } else { b", 0" });
         }
         if style.issue_time {
-            line.push_str(&format!(", {}", self.issued_ns));
+            number(lines, ", ", self.issued_ns);
         }
-        line.push('\n');
-        line
+        lines.push(b'\n');
     }
 }
 
