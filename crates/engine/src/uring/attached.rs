@@ -107,6 +107,8 @@ impl<K: Carrier> Attached<K> {
         } else {
             match self.ring.unsubmitted() {
                 0 => return Ok(()),
+                // Nothing is in flight that could have ended.
+                waiting if waiting == self.flight.count() => self.ring.enter(waiting, 0),
                 // GETEVENTS brings to light what has ended: with deferred task work it would stay hidden, and its
                 // latency grow, until all calls of a refill were made.
                 waiting => self.ring.enter(waiting, GETEVENTS),
