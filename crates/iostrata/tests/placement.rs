@@ -35,5 +35,5 @@ fn streams_are_marked_by_turns_and_by_a_scheme_and_all_is_written() {
         }
     }
     let (code, ios, said) = writes("fdp", "--rw=write --size=256k --fdp=1");
-    assert!(code == Some(1) && ios == 0 && said.contains("ioengine=io_uring_cmd"), "{said}");
+    assert!(code == Some(1) && ios == 0 && said.contains("dataplacement=fdp is not carried out yet"), "{said}");
 }

@@ -138,7 +138,7 @@ pub(super) static OPTIONS: &[OptionSpec] = &[
         "streams": "streams"]),
         "how placement is told to the device",
         "`streams` marks each write by how long its data will live, through the file's write hint: there are four \
-        streams, 1 (short) to 4 (extreme), and 0 for none. `fdp` needs the engine `io_uring_cmd`.",
+        streams, 1 (short) to 4 (extreme), and 0 for none. `fdp`, a matter of `io_uring_cmd`, is not carried out yet.",
     )
     .alias(&["data_placement"])
     .default("none")
